@@ -1,0 +1,65 @@
+#ifndef SILTWIN_ASYNC_H
+#define SILTWIN_ASYNC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fault.h"
+
+/* Asynchronous operations: queued when the instruction issues, they take effect later, when the
+ * policy says. eager: at once. lazy: only when something that can observe the completion would be
+ * stuck otherwise, and then the ones that the stuck waiter depends on, before all others. random:
+ * anywhere between, from a seed.
+ *
+ * Order that every policy keeps: an operation completes after the one named by `after`, and
+ * operations on the same ordered pipe (ASYNC_TENSOR: tcgen05.mma, cp and commit of one thread run
+ * in issue order, tcgen05.md section 10) complete in the order of issue. Everything else is free. */
+
+struct cta;
+struct warp;
+struct xinsn;
+
+enum async_pipe {
+    ASYNC_FREE,   /* bulk and tensor copies, loads of cp.async: no order among them */
+    ASYNC_TENSOR, /* tcgen05.mma, tcgen05.cp, tcgen05.commit: issue order */
+    ASYNC_TMEM_LD,
+    ASYNC_TMEM_ST,
+};
+
+enum { ASYNC_PAYLOAD_BYTES = 512, ASYNC_NO_SIGNAL = 0xffffffff };
+
+struct async_op;
+/* Does the effect of the operation. False after cta_fault. */
+typedef bool async_effect(struct cta *cta, struct async_op *op);
+
+struct async_op {
+    async_effect *effect;
+    enum async_pipe pipe;
+    uint32_t signal_address; /* shared address of the mbarrier that completion signals, or
+                                ASYNC_NO_SIGNAL: what lazy uses to find what a waiter depends on */
+    uint64_t id;             /* set by async_new: 1, 2, ... in order of issue in the CTA */
+    uint64_t after;          /* id of an operation that must complete first, 0: none */
+    uint64_t owner;          /* key of whoever waits for it by count: async_owner(warp, lane), plus a
+                                kind; 0: nobody */
+    uint32_t warp, lane;     /* who issued it, and where */
+    const struct xinsn *insn;
+    union {
+        uint8_t bytes[ASYNC_PAYLOAD_BYTES];
+        uint64_t align;
+    } payload;
+    struct async_op *next; /* the queue's own */
+};
+
+/* A new operation of that warp and lane, payload uninitialised. NULL (fault recorded) without
+ * memory. */
+struct async_op *async_new(struct cta *cta, const struct warp *w, const struct xinsn *x,
+                           unsigned lane, async_effect *effect);
+/* Queues it; under eager it takes effect before this returns. False when its effect faulted. */
+bool async_issue(struct cta *cta, struct async_op *op);
+/* Whether operation `id` has taken effect. */
+bool async_done(const struct cta *cta, uint64_t id);
+/* Makes operation `id` (and what it must follow) take effect now: for a dependence that the
+ * hardware honours by itself. False when an effect faulted. */
+bool async_force(struct cta *cta, uint64_t id);
+
+#endif
