@@ -1,0 +1,18 @@
+/* Tensor maps: 128 bytes that only the driver may write. */
+#include "tensormap.h"
+
+#include <stdint.h>
+
+CUresult tensormap_encode(const struct driver *driver, const struct tensormap_desc *desc,
+                          CUtensorMap *map) {
+    return driver->cuTensorMapEncodeTiled(
+        map, desc->type, desc->rank, (void *)(uintptr_t)desc->address, desc->dim,
+        desc->stride_bytes, desc->box, desc->element_stride, desc->interleave, desc->swizzle,
+        desc->l2_promotion, desc->oob_fill);
+}
+
+CUresult tensormap_set_address(const struct driver *driver, CUtensorMap *map, CUdeviceptr address) {
+    if (!driver->cuTensorMapReplaceAddress)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return driver->cuTensorMapReplaceAddress(map, (void *)(uintptr_t)address);
+}
