@@ -1,0 +1,13 @@
+#ifndef SILTWIN_NUM_ROUND_H
+#define SILTWIN_NUM_ROUND_H
+
+/* Rounding of an exact result, as the PTX modifiers say it (manual, "Floating Point Instructions").
+ */
+enum num_round {
+    NUM_RN, /* to the nearest, ties to even */
+    NUM_RZ, /* toward zero */
+    NUM_RM, /* toward minus infinity */
+    NUM_RP, /* toward plus infinity */
+};
+
+#endif
