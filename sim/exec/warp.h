@@ -116,6 +116,7 @@ struct warp {
     uint32_t index;        /* in the CTA */
     uint32_t live;         /* lanes that exist and have not exited */
     uint32_t group;        /* lanes of the running group (before the guard) */
+    uint32_t carry;        /* the condition code of .cc forms, one bit a lane */
     struct wait wait;      /* set by an operation that returns STEP_WAIT */
     const struct global_range *last_range; /* look-up cache of global accesses */
     struct warp_sched *sched;
