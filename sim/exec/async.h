@@ -13,7 +13,8 @@
  *
  * Order that every policy keeps: an operation completes after the one named by `after`, and
  * operations on the same ordered pipe (ASYNC_TENSOR: tcgen05.mma, cp and commit of one thread run
- * in issue order, tcgen05.md section 10) complete in the order of issue. Everything else is free. */
+ * in issue order, tcgen05.md section 10) complete in the order of issue. Everything else is free.
+ */
 
 struct cta;
 struct warp;
@@ -39,8 +40,7 @@ struct async_op {
                                 ASYNC_NO_SIGNAL: what lazy uses to find what a waiter depends on */
     uint64_t id;             /* set by async_new: 1, 2, ... in order of issue in the CTA */
     uint64_t after;          /* id of an operation that must complete first, 0: none */
-    uint64_t owner;          /* key of whoever waits for it by count: async_owner(warp, lane), plus a
-                                kind; 0: nobody */
+    uint64_t owner;          /* key of whoever waits for it by count (async_owner), 0: nobody */
     uint32_t warp, lane;     /* who issued it, and where */
     const struct xinsn *insn;
     union {
@@ -49,6 +49,18 @@ struct async_op {
     } payload;
     struct async_op *next; /* the queue's own */
 };
+
+/* What waits for operations by count; a waiter puts the same key in wait.detail. */
+enum async_owner_kind {
+    ASYNC_OWNER_BULK = 1,
+    ASYNC_OWNER_BULK_READ,
+    ASYNC_OWNER_CP_ASYNC,
+    ASYNC_OWNER_TMEM_LD,
+    ASYNC_OWNER_TMEM_ST
+};
+static inline uint64_t async_owner(enum async_owner_kind kind, uint32_t warp, uint32_t lane) {
+    return (uint64_t)kind << 32 | (uint64_t)warp << 8 | lane;
+}
 
 /* A new operation of that warp and lane, payload uninitialised. NULL (fault recorded) without
  * memory. */

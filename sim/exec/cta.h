@@ -26,11 +26,11 @@ struct cta {
     uint32_t ctaid[3];
     uint32_t thread_count, warp_count;
     struct warp *warps;
-    uint8_t *shared;            /* host bytes of shared addresses 0 .. shared_end */
-    uint32_t shared_end;        /* first shared address past the CTA's memory */
-    struct async_queue *async;  /* asynchronous operations in flight */
-    struct tmem *tmem;          /* Tensor Memory of the SM, NULL below sm_100 */
-    struct cta_state *state;    /* the scheduler's: mbarriers, named barriers, faults */
+    uint8_t *shared;           /* host bytes of shared addresses 0 .. shared_end */
+    uint32_t shared_end;       /* first shared address past the CTA's memory */
+    struct async_queue *async; /* asynchronous operations in flight */
+    struct tmem *tmem;         /* Tensor Memory of the SM, NULL below sm_100 */
+    struct cta_state *state;   /* the scheduler's: mbarriers, named barriers, faults */
 };
 
 /* Host bytes of a shared address range, for asynchronous units; NULL when it runs past the CTA's
@@ -52,6 +52,12 @@ void cta_mbarrier_changed(struct cta *cta, uint32_t address, uint64_t phase_befo
 bool cta_complete_tx(struct cta *cta, const struct async_op *op, uint32_t address, uint32_t bytes);
 /* The arrive of tcgen05.commit and cp.async.mbarrier.arrive, on behalf of `op`. */
 bool cta_unit_arrive(struct cta *cta, const struct async_op *op, uint32_t address, uint32_t count);
+
+/* Storage of one thread for a unit: zeroed at first use, lives as long as the CTA runs. Always ask
+ * with the same size for the same kind. NULL without memory. */
+enum thread_data { THREAD_BULK_GROUPS, THREAD_CP_ASYNC, THREAD_TCGEN05, THREAD_DATA_COUNT };
+void *cta_thread_data(struct cta *cta, enum thread_data kind, uint32_t warp, unsigned lane,
+                      uint32_t size_bytes);
 
 /* Fault found by an asynchronous operation; blamed on the instruction that issued it. Returns
  * false. */

@@ -29,9 +29,9 @@ enum event_access { ACCESS_READ = 1, ACCESS_WRITE = 2, ACCESS_ATOMIC = 3 };
 
 struct event {
     enum event_kind kind;
-    uint64_t cta_index; /* linear index in the grid */
-    uint32_t warp;      /* index in the CTA; UINT32_MAX for a unit */
-    uint32_t lanes;     /* lanes that take part */
+    uint64_t cta_index;       /* linear index in the grid */
+    uint32_t warp;            /* index in the CTA; UINT32_MAX for a unit */
+    uint32_t lanes;           /* lanes that take part */
     const struct xinsn *insn; /* NULL where no instruction is at hand */
     union {
         struct {
@@ -50,7 +50,8 @@ struct event {
             uint64_t id; /* unique in the CTA, in order of issue */
         } async;
         struct {
-            enum event_access access; /* of global memory: READ a load, WRITE a store or reduction */
+            enum event_access
+                access; /* of global memory: READ a load, WRITE a store or reduction */
             uint32_t boxes;
             uint64_t bytes;
         } tensor;

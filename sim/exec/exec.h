@@ -71,7 +71,8 @@ struct exec_launch {
     uint64_t pattern_seed; /* contents of registers, shared memory, Tensor Memory at the start */
     uint32_t jobs;         /* host threads, 0: as many as the host has cores */
     uint32_t resident;     /* CTAs of one SM run together, 0: one at a time */
-    uint64_t idle_budget;  /* warp instructions without a side effect before FAULT_BUDGET, 0: default */
+    uint64_t
+        idle_budget; /* warp instructions without a side effect before FAULT_BUDGET, 0: default */
     uint64_t grid_id;
     const struct observer *observer; /* NULL: none */
     /* Called now and then with the share of the grid that is done; NULL: not. */

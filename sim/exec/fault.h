@@ -25,7 +25,8 @@ enum { FAULT_REASON_BYTES = 768 };
 
 struct fault {
     enum fault_kind kind;
-    char reason[FAULT_REASON_BYTES]; /* what was found and what the rule is, in one or two sentences */
+    char reason[FAULT_REASON_BYTES]; /* what was found and what the rule is, in one or two sentences
+                                      */
     const char *file;                /* of the PTX module; NULL when no instruction is to blame */
     uint32_t line, column;
     uint32_t cta[3];

@@ -23,7 +23,9 @@
 #define LANE_LOOP(mask, body)                                                                      \
     do {                                                                                           \
         if ((mask) == LANES_ALL) {                                                                 \
-            LANE_IVDEP for (unsigned lane = 0; lane < WARP_LANES; lane++) { body; }                \
+            LANE_IVDEP for (unsigned lane = 0; lane < WARP_LANES; lane++) {                        \
+                body;                                                                              \
+            }                                                                                      \
         } else {                                                                                   \
             for (uint32_t left = (mask); left != 0; left &= left - 1) {                            \
                 unsigned lane = (unsigned)__builtin_ctz(left);                                     \
@@ -53,8 +55,7 @@
         const ta *a_ = (const ta *)(const void *)xop_##aa(w, &x->ops[1]);                          \
         const ta *b_ = (const ta *)(const void *)xop_##aa(w, &x->ops[2]);                          \
         const ta *c_ = (const ta *)(const void *)xop_##aa(w, &x->ops[3]);                          \
-        LANE_LOOP(mask, ta a = a_[lane]; ta b = b_[lane]; ta c = c_[lane];                         \
-                  d_[lane] = (td)(expr));                                                          \
+        LANE_LOOP(mask, ta a = a_[lane]; ta b = b_[lane]; ta c = c_[lane]; d_[lane] = (td)(expr)); \
         return STEP_NEXT;                                                                          \
     }
 

@@ -52,10 +52,12 @@ struct xop {
 };
 
 enum step {
-    STEP_NEXT,  /* done: the lanes go on behind the instruction */
-    STEP_JUMP,  /* done: the operation moved the lanes itself */
-    STEP_WAIT,  /* not done: try again when what warp->wait names has changed */
-    STEP_FAULT, /* a fault was recorded with warp_fault */
+    STEP_NEXT,   /* done: the lanes go on behind the instruction */
+    STEP_YIELD,  /* done: and now let others run (a poll that found nothing, nanosleep) */
+    STEP_BRANCH, /* done: the lanes go to the instruction that x->data points to */
+    STEP_JUMP,   /* done: the operation moved the lanes itself (sched.h) */
+    STEP_WAIT,   /* not done: try again when what warp->wait names has changed */
+    STEP_FAULT,  /* a fault was recorded with warp_fault */
 };
 
 /* Runs the instruction for the lanes of `mask` (never empty; guard already applied). */
@@ -64,8 +66,8 @@ typedef enum step exec_fn(struct warp *w, const struct xinsn *x, uint32_t mask);
 struct xinsn {
     exec_fn *run;
     const struct ir_insn *ir;
-    const struct xop *ops; /* ir->operand_count of them */
-    const void *data;      /* what the selector prepared */
+    const struct xop *ops;       /* ir->operand_count of them */
+    const void *data;            /* what the selector prepared */
     uint32_t guard_offset_bytes; /* predicate's place in the frame; UINT32_MAX without a guard */
     bool guard_negated;
 };
@@ -87,7 +89,12 @@ typedef exec_fn *exec_select(struct decode *d, struct xinsn *x);
 exec_fn *decode_unsupported(struct decode *d, const struct xinsn *x, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* What a waiting group waits for; the hang report is made from it. */
+/* What a waiting group waits for; the hang report is made from it. At the first try of an
+ * instruction warp->wait.kind is WAIT_NONE. An operation that returns STEP_WAIT fills it in; when
+ * the same instruction is tried again it finds what it left there, so that it can tell "arrived
+ * already" from "new". Lanes outside the operation's mask do not wait with it: they go on. Where
+ * some lanes of a polling operation (try_wait) would pass, it must let all go on, the others with
+ * false. */
 enum wait_kind {
     WAIT_NONE,
     WAIT_MBARRIER,   /* address, parity: try_wait was false */
@@ -113,11 +120,12 @@ struct wait {
 struct warp {
     uint8_t *base[2]; /* [0] registers of the running frame, [1] constants of the kernel */
     struct cta *cta;
-    uint32_t index;        /* in the CTA */
-    uint32_t live;         /* lanes that exist and have not exited */
-    uint32_t group;        /* lanes of the running group (before the guard) */
-    uint32_t carry;        /* the condition code of .cc forms, one bit a lane */
-    struct wait wait;      /* set by an operation that returns STEP_WAIT */
+    uint32_t index;    /* in the CTA */
+    uint32_t live;     /* lanes that exist and have not exited */
+    uint32_t group;    /* lanes of the running group (before the guard) */
+    uint32_t carry;    /* the condition code of .cc forms, one bit a lane */
+    struct wait wait;  /* set by an operation that returns STEP_WAIT */
+    bool wait_expired; /* nothing else can run: a try_wait must return false now, not wait */
     const struct global_range *last_range; /* look-up cache of global accesses */
     struct warp_sched *sched;
 };
