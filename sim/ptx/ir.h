@@ -45,13 +45,14 @@ struct ir_insn {
     uint16_t form; /* enum isa_form */
     uint8_t type_count;
     uint8_t qual_count;
-    uint8_t types[IR_MAX_TYPES];  /* enum ptx_type, in the order written */
-    uint16_t quals[IR_MAX_QUALS]; /* enum ptx_qual, in the order written, without opcode and types */
-    int32_t guard;                /* predicate register, -1 without a guard */
-    bool guard_negated;           /* @!p */
-    uint8_t operand_count;        /* as many as the row's operand list has */
-    uint32_t line, column;        /* of the mnemonic in the PTX text, from 1 */
-    int32_t loc_file;             /* of the last .loc: index into ir_module.files, -1 for none */
+    uint8_t types[IR_MAX_TYPES]; /* enum ptx_type, in the order written */
+    uint16_t
+        quals[IR_MAX_QUALS]; /* enum ptx_qual, in the order written, without opcode and types */
+    int32_t guard;           /* predicate register, -1 without a guard */
+    bool guard_negated;      /* @!p */
+    uint8_t operand_count;   /* as many as the row's operand list has */
+    uint32_t line, column;   /* of the mnemonic in the PTX text, from 1 */
+    int32_t loc_file;        /* of the last .loc: index into ir_module.files, -1 for none */
     uint32_t loc_line;
     struct ir_operand *operands;
 };
@@ -158,6 +159,8 @@ int32_t ir_find_symbol(const struct ir_module *module, const char *name);
 /* The first state space word of the instruction (SPACE_GENERIC when it has none); `nth` 1 asks for
  * the second, as in cp.async.bulk.global.shared::cta. */
 enum ptx_space ir_space(const struct ir_insn *insn, unsigned nth);
+/* The space that a state space word names; SPACE_GENERIC for any other word. */
+enum ptx_space ir_qual_space(enum ptx_qual qual);
 /* 1, 2, 4 or 8: the .vN qualifier. */
 unsigned ir_vector_count(const struct ir_insn *insn);
 
