@@ -1,0 +1,119 @@
+#ifndef SILTWIN_SIM_H
+#define SILTWIN_SIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the simulated driver offers beside the CUDA driver API. A caller loads libcuda.so.1, looks
+ * these names up with dlsym and finds none of them in a real driver. Every struct begins with its
+ * own size, set by the caller, so that either side may be newer. All functions may be called from
+ * any thread; those that return int give a CUresult. Settings hold for the process. */
+
+/* The interface described here; siltwinSimVersion returns the library's. */
+enum { SILTWIN_SIM_VERSION = 1 };
+typedef uint32_t siltwin_sim_version(void);
+
+/* siltwinSimSetDevice: the model behind device 0, "b200", "h200" or "h100"; NULL goes back to the
+ * environment's SILTWIN_DEVICE, or b200 without it. Before cuInit; 401 (illegal state) afterwards
+ * when it names another model, 1 for an unknown name. */
+typedef int siltwin_sim_set_device(const char *name);
+
+enum siltwin_sim_policy { SILTWIN_SIM_EAGER, SILTWIN_SIM_LAZY, SILTWIN_SIM_RANDOM };
+
+/* How launches run from now on. */
+struct siltwin_sim_run {
+    uint32_t struct_bytes;
+    uint32_t policy;       /* enum siltwin_sim_policy: when asynchronous operations complete */
+    uint64_t policy_seed;  /* of SILTWIN_SIM_RANDOM */
+    uint64_t pattern_seed; /* contents of what a GPU leaves undefined */
+    uint32_t jobs;         /* host threads; 0: as many as there are cores */
+    uint32_t resident;     /* CTAs of an SM that run together; 0: one at a time */
+    uint64_t idle_budget;  /* warp instructions without a side effect before a launch is given up as
+                              without a verdict; 0: the executor's own number */
+};
+/* siltwinSimSetRun, siltwinSimGetRun. */
+typedef int siltwin_sim_set_run(const struct siltwin_sim_run *run);
+typedef int siltwin_sim_get_run(struct siltwin_sim_run *run);
+
+/* siltwinSimSetLog: where the library says what it cannot say through a result: the name of an
+ * absent function or attribute, which check of a tensor map failed, why a launch was refused. One
+ * line per call, without a newline. NULL: stderr, each absent name once. */
+typedef void siltwin_sim_log(void *ctx, const char *line);
+typedef int siltwin_sim_set_log(siltwin_sim_log *log, void *ctx);
+
+/* siltwinSimSetProgress: called now and then while a launch runs, from one thread at a time. NULL:
+ * not. */
+typedef void siltwin_sim_progress(void *ctx, uint64_t ctas_done, uint64_t ctas_total);
+typedef int siltwin_sim_set_progress(siltwin_sim_progress *progress, void *ctx);
+
+/* siltwinSimSetModuleName: the file name that messages about the next module use, in this thread's
+ * next load only; NULL: "ptx". */
+typedef int siltwin_sim_set_module_name(const char *file);
+
+/* How the last launch that did not end well ended. */
+enum siltwin_sim_end {
+    SILTWIN_SIM_NO_FAULT,
+    SILTWIN_SIM_FAULT,       /* as a GPU would end it, with `result` */
+    SILTWIN_SIM_HANG,        /* nothing could progress; result 702 */
+    SILTWIN_SIM_BUDGET,      /* ran long without a side effect: no verdict */
+    SILTWIN_SIM_UNSUPPORTED, /* reached something that is not modelled: no verdict */
+    SILTWIN_SIM_NO_MEMORY,   /* the host has no memory left: no verdict */
+};
+
+struct siltwin_sim_fault {
+    uint32_t struct_bytes;
+    uint32_t end;   /* enum siltwin_sim_end */
+    int32_t result; /* CUresult of the next synchronise */
+    uint32_t line;  /* of the PTX text; 0 when no instruction is to blame */
+    uint32_t column;
+    uint32_t cta[3];
+    uint32_t warp;
+    uint32_t lanes;     /* mask */
+    uint64_t launch;    /* 1, 2, ... in the process */
+    const char *kernel; /* these three are valid until the next launch */
+    const char *file;   /* NULL when no instruction is to blame */
+    const char *reason; /* one or two sentences */
+};
+/* siltwinSimLastFault. */
+typedef int siltwin_sim_last_fault(struct siltwin_sim_fault *fault);
+/* siltwinSimLastReport: the whole text for the user: place, PTX line and reason, or for a hang
+ * every waiting warp and every barrier in the wait. "" without a fault; valid until the next
+ * launch. */
+typedef const char *siltwin_sim_last_report(void);
+
+/* Counters of one launch, or sums of several. What each counts is said in sim/check/stats.h. */
+struct siltwin_sim_stats {
+    uint32_t struct_bytes;
+    uint32_t launches;
+    uint64_t warp_instructions, thread_instructions;
+    uint64_t integer, floating, conversion, predicate, move, control, global_memory, shared_memory,
+        local_memory, param_memory, atomic, barrier, mbarrier, warp_collective, matrix_move,
+        async_copy, tensor_copy, tensor_core, tensor_memory, other; /* warp instructions by class */
+    uint64_t tma_instructions, tma_boxes, tma_load_bytes, tma_store_bytes;
+    uint64_t bulk_instructions, bulk_bytes;
+    uint64_t mbarrier_phases;
+    uint64_t mma_instructions, mma_flop;
+    uint64_t global_requests, global_sectors, global_used_bytes; /* sectors of 32 bytes touched */
+    uint64_t global_store_requests, global_store_sectors, global_store_used_bytes; /* of these */
+    uint64_t shared_requests, shared_wavefronts, shared_conflicts; /* wavefronts beyond the least */
+    uint64_t shared_worst_way; /* largest number of wavefronts one request needed */
+    double host_seconds;
+};
+/* siltwinSimSetStats: 1 counts from now on (launches run slower), 0 stops. */
+typedef int siltwin_sim_set_stats(int on);
+/* siltwinSimStats: the counters of the last launch. */
+typedef int siltwin_sim_stats_last(struct siltwin_sim_stats *stats);
+
+/* What the simulator knows of a kernel beyond its function attributes. */
+struct siltwin_sim_kernel {
+    uint32_t struct_bytes;
+    uint32_t registers; /* our own estimate by liveness, not ptxas's number */
+    uint32_t param_count, param_bytes;
+    uint32_t line;           /* of the .entry */
+    const char *name, *file; /* as long as the module */
+};
+struct CUfunc_st;
+/* siltwinSimKernel. */
+typedef int siltwin_sim_kernel_info(struct CUfunc_st *function, struct siltwin_sim_kernel *info);
+
+#endif
