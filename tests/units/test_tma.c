@@ -1,0 +1,363 @@
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bits.h"
+#include "support.h"
+#include "tma.h"
+#include "tma_rows.h"
+
+/* Loads: oracle tma/README.md. */
+enum {
+    LOAD_BUFFER_BYTES = 16 << 20,
+    LOAD_SHARED_BYTES = 64 << 10,
+    LOAD_SHARED_END = 0x400 + 0x400 + (16 << 10), /* of the launch's own memory, at most */
+    LOAD_TILE = 0x800,
+    LOAD_WINDOW_END = LOAD_TILE + 12288,
+};
+static const uint64_t buffer_address = UINT64_C(0x7f0000000000);
+
+struct load_counts {
+    size_t plain, interleaved, faulted, other_byte_count, read_early;
+};
+
+static uint8_t *load_buffer(void) {
+    uint8_t *buffer = malloc(LOAD_BUFFER_BYTES);
+    cr_assert_not_null(buffer);
+    for (uint32_t i = 0; i < LOAD_BUFFER_BYTES / 4; i++) {
+        uint32_t word = i * 0x9E3779B1u;
+        memcpy(buffer + 4 * (size_t)i, &word, 4);
+    }
+    return buffer;
+}
+
+/* Runs a load into `shared`; returns the end of what it touched. */
+static uint32_t run_load(struct tma_walk *walk, const uint8_t *buffer, uint8_t *shared) {
+    struct tma_step step;
+    uint32_t end = 0, rows = 0;
+    while (tma_next(walk, &step)) {
+        uint64_t offset = step.global_address - buffer_address;
+        cr_assert(step.valid_bytes == 0 ||
+                  (offset < LOAD_BUFFER_BYTES && step.valid_bytes <= LOAD_BUFFER_BYTES - offset));
+        end = step.shared_end > end ? step.shared_end : end;
+        if (step.shared_end <= LOAD_SHARED_BYTES)
+            tma_step_load(walk, &step, shared, step.valid_bytes > 0 ? buffer + offset : NULL);
+        rows++;
+    }
+    cr_assert_eq(rows, walk->row_count);
+    return end;
+}
+
+static unsigned hex_byte(const char *text) {
+    char digits[3] = {text[0], text[1], '\0'};
+    return (unsigned)strtoul(digits, NULL, 16);
+}
+
+/* Bytes of the dump that differ; `missing`: how many of those silicon left as they were. */
+static size_t compare_dump(const uint8_t *shared, uint32_t first, const char *hex,
+                           size_t *missing) {
+    size_t different = 0, length = strlen(hex) / 2;
+    *missing = 0;
+    for (uint32_t i = first; i < LOAD_WINDOW_END; i++) {
+        unsigned want = i - first < length ? hex_byte(hex + 2 * (size_t)(i - first)) : 0xee;
+        different += shared[i] != want;
+        *missing += shared[i] != want && want == 0xee;
+    }
+    for (uint32_t i = 0; i < first; i++)
+        different += shared[i] != 0xee;
+    return different;
+}
+
+struct load_columns {
+    struct tma_columns map;
+    size_t dst_offset, expect_bytes, sync, completed, smem_hex;
+};
+
+static void check_load_row(const struct csv *csv, const struct load_columns *c,
+                           const uint8_t *buffer, uint8_t *shared, struct load_counts *counts) {
+    struct tmap map = tma_row_map(csv, &c->map, buffer_address);
+    struct tmap_finding findings[TMAP_FINDINGS_MAX];
+    struct tma_request request = {.kind = TMA_LOAD,
+                                  .rank = map.rank,
+                                  .shared_address =
+                                      LOAD_TILE + (uint32_t)csv_int(csv, c->dst_offset)};
+    struct tma_walk walk;
+    tma_row_coords(csv, &c->map, request.coords);
+    cr_assert_eq(tmap_check(&map, TMAP_SM_90, findings), 0);
+    cr_assert_eq(tma_begin(&walk, &map, &request), TMA_OK, "row %zu", csv_rows(csv));
+    memset(shared, 0xee, LOAD_SHARED_BYTES);
+    uint32_t end = run_load(&walk, buffer, shared);
+    if (csv_int(csv, c->sync) == 700) { /* observation 50 */
+        cr_assert(end > LOAD_SHARED_END, "row %zu ends at %x", csv_rows(csv), end);
+        counts->faulted++;
+        return;
+    }
+    cr_assert(end <= LOAD_SHARED_END, "row %zu ends at %x", csv_rows(csv), end);
+    size_t missing, different = compare_dump(shared, request.shared_address,
+                                             csv_text(csv, c->smem_hex), &missing);
+    bool same_count = walk.box_bytes == (uint64_t)csv_int(csv, c->expect_bytes);
+    if (same_count)
+        cr_assert_eq(csv_int(csv, c->completed), 1);
+    /* Where the row expected too few bytes the phase could end with the copy still under way. */
+    cr_assert(different == 0 ||
+                  (!same_count && different == missing && csv_int(csv, c->completed) == 1),
+              "row %zu: %zu bytes differ", csv_rows(csv), different);
+    counts->read_early += different != 0;
+    counts->other_byte_count += !same_count;
+    counts->plain += map.interleave == TMAP_INTERLEAVE_NONE;
+    counts->interleaved += map.interleave != TMAP_INTERLEAVE_NONE;
+}
+
+Test(tma, all_silicon_loads) {
+    struct csv *csv = csv_open("tma/hw-H200-load.csv.gz");
+    struct load_columns c = {.dst_offset = csv_column(csv, "dst_offset"),
+                             .expect_bytes = csv_column(csv, "expect_bytes"),
+                             .sync = csv_column(csv, "sync"),
+                             .completed = csv_column(csv, "completed"),
+                             .smem_hex = csv_column(csv, "smem_hex")};
+    struct load_counts counts = {0};
+    uint8_t *buffer = load_buffer(), *shared = malloc(LOAD_SHARED_BYTES);
+    tma_columns_find(csv, TMA_TABLE_LOAD, &c.map);
+    while (csv_next(csv))
+        check_load_row(csv, &c, buffer, shared, &counts);
+    cr_assert_eq(csv_rows(csv), 3000);
+    cr_assert_eq(counts.plain, 2712);
+    cr_assert_eq(counts.interleaved, 283);
+    cr_assert_eq(counts.faulted, 5);
+    cr_assert_eq(counts.read_early, 1);
+    report_rows("tma/hw-H200-load.csv.gz without interleave", counts.plain);
+    report_rows("tma/hw-H200-load.csv.gz with interleave", counts.interleaved);
+    report_rows("tma/hw-H200-load.csv.gz that fault", counts.faulted);
+    report_rows("tma/hw-H200-load.csv.gz whose expect_bytes were not the box (data only)",
+                counts.other_byte_count);
+    csv_close(csv);
+    free(buffer);
+    free(shared);
+}
+
+/* Stores and reductions: oracle tma/README.md. */
+enum { STORE_SHARED_WORDS = 3072, STORE_GLOBAL_WORDS = 16384, STORE_SHARED_FIRST = 0x400 };
+
+static uint32_t tame(uint32_t x, uint32_t type, uint32_t word_index) {
+    switch (type) {
+    case TMAP_FLOAT32:
+    case TMAP_FLOAT32_FTZ:
+    case TMAP_TFLOAT32:
+    case TMAP_TFLOAT32_FTZ: return (x & 0x807fffff) | (120 + (x >> 24) % 16) << 23;
+    case TMAP_BFLOAT16: return (x & 0x807f807f) | 0x3f803f80;
+    case TMAP_FLOAT16: return (x & 0x83ff83ff) | 0x3c003c00;
+    case TMAP_FLOAT64: return word_index % 2 == 1 ? (x & 0x800fffff) | 0x3ff00000 : x;
+    default: return x;
+    }
+}
+
+struct store_memory {
+    uint8_t shared[STORE_SHARED_FIRST + 4 * STORE_SHARED_WORDS];
+    uint8_t global[4 * STORE_GLOBAL_WORDS];
+    uint8_t want[4 * STORE_GLOBAL_WORDS];
+};
+
+static void fill_store_memory(struct store_memory *m, uint32_t row_case, uint32_t type) {
+    uint32_t x = row_case * 2654435761u + 12345;
+    for (uint32_t i = 0; i < STORE_SHARED_WORDS + STORE_GLOBAL_WORDS; i++) {
+        x = x * 1664525 + 1013904223;
+        bool is_shared = i < STORE_SHARED_WORDS;
+        uint32_t index = is_shared ? i : i - STORE_SHARED_WORDS;
+        uint32_t word = tame(x, type, index);
+        memcpy((is_shared ? m->shared + STORE_SHARED_FIRST : m->global) + 4 * (size_t)index, &word,
+               4);
+    }
+    memcpy(m->want, m->global, sizeof m->want);
+}
+
+/* Puts the runs "offset:bytes offset:bytes ..." (hex) into `bytes`. */
+static void apply_runs(const char *runs, uint8_t *bytes, size_t size_bytes) {
+    while (*runs != '\0') {
+        char *end;
+        size_t offset = strtoul(runs, &end, 16);
+        cr_assert_eq(*end, ':');
+        for (runs = end + 1; *runs != '\0' && *runs != ' '; runs += 2) {
+            cr_assert(offset < size_bytes);
+            bytes[offset++] = (uint8_t)hex_byte(runs);
+        }
+        runs += strspn(runs, " ");
+    }
+}
+
+static enum tma_reduce_op reduce_op(const char *name) {
+    static const char *const names[] = {"add", "min", "max", "inc", "dec", "and", "or", "xor"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(names[i], name) == 0)
+            return (enum tma_reduce_op)i;
+    }
+    cr_assert_fail("no reduction %s", name);
+    return TMA_REDUCE_ADD;
+}
+
+static void run_store(struct tma_walk *walk, struct store_memory *m) {
+    struct tma_step step;
+    while (tma_next(walk, &step)) {
+        if (step.valid_bytes == 0)
+            continue;
+        uint64_t offset = step.global_address - buffer_address;
+        cr_assert(offset + step.valid_bytes <= sizeof m->global);
+        cr_assert(step.shared_end <= sizeof m->shared);
+        if (walk->request.kind == TMA_STORE)
+            tma_step_store(walk, &step, m->shared, m->global + offset);
+        else
+            tma_step_reduce(walk, &step, m->shared, m->global + offset);
+    }
+}
+
+Test(tma, all_silicon_stores_and_reductions) {
+    struct csv *csv = csv_open("tma/hw-H200-store.csv.gz");
+    struct tma_columns columns;
+    tma_columns_find(csv, TMA_TABLE_STORE, &columns);
+    size_t row_case = csv_column(csv, "case"), op = csv_column(csv, "op");
+    size_t src = csv_column(csv, "src_offset"), changed = csv_column(csv, "changed");
+    size_t stores = 0, reductions = 0;
+    struct store_memory *m = malloc(sizeof *m);
+    while (csv_next(csv)) {
+        struct tmap map = tma_row_map(csv, &columns, buffer_address);
+        bool store = strcmp(csv_text(csv, op), "store") == 0;
+        struct tma_walk walk;
+        struct tma_request request = {
+            .kind = store ? TMA_STORE : TMA_REDUCE,
+            .reduce_op = store ? TMA_REDUCE_ADD : reduce_op(csv_text(csv, op)),
+            .rank = map.rank,
+            .shared_address = STORE_SHARED_FIRST + (uint32_t)csv_int(csv, src)};
+        tma_row_coords(csv, &columns, request.coords);
+        fill_store_memory(m, (uint32_t)csv_int(csv, row_case), map.type);
+        cr_assert_eq(tma_begin(&walk, &map, &request), TMA_OK, "row %zu", csv_rows(csv));
+        run_store(&walk, m);
+        apply_runs(csv_text(csv, changed), m->want, sizeof m->want);
+        cr_assert_eq(memcmp(m->global, m->want, sizeof m->want), 0, "row %zu", csv_rows(csv));
+        stores += store;
+        reductions += !store;
+    }
+    cr_assert_eq(csv_rows(csv), 2000);
+    cr_assert_eq(stores, 1540);
+    cr_assert_eq(reductions, 460);
+    report_rows("tma/hw-H200-store.csv.gz stores", stores);
+    report_rows("tma/hw-H200-store.csv.gz reductions", reductions);
+    csv_close(csv);
+    free(m);
+}
+
+static struct tmap square_map(void) {
+    return (struct tmap){.global_address = buffer_address,
+                         .type = TMAP_BFLOAT16,
+                         .rank = 2,
+                         .dim_elems = {256, 64},
+                         .stride_bytes = {0, 512},
+                         .box_elems = {64, 8},
+                         .element_stride = {1, 1},
+                         .swizzle = SWIZZLE_128B};
+}
+
+Test(tma, faults_as_on_an_h200) {
+    struct tmap map = square_map();
+    struct tma_walk walk;
+    struct tma_request r = {.kind = TMA_LOAD, .rank = 2, .shared_address = 0x400};
+    cr_assert_eq(tma_begin(&walk, &map, &r), TMA_OK);
+    cr_assert_eq(walk.box_bytes, 1024);
+    static const int32_t misaligned[] = {250, 4, 1, 300}; /* observation 6 */
+    for (size_t i = 0; i < 4; i++) {
+        r.coords[0] = misaligned[i];
+        cr_assert_eq(tma_begin(&walk, &map, &r), TMA_FAULT_INNER_COORDINATE);
+    }
+    r.coords[0] = -8;
+    cr_assert_eq(tma_begin(&walk, &map, &r), TMA_OK, "observation 5");
+    r.kind = TMA_STORE;
+    cr_assert_eq(tma_begin(&walk, &map, &r), TMA_FAULT_NEGATIVE_COORDINATE, "observation 54");
+    r.coords[0] = 0;
+    r.coords[1] = -1;
+    cr_assert_eq(tma_begin(&walk, &map, &r), TMA_FAULT_NEGATIVE_COORDINATE);
+    r.coords[1] = 0;
+    r.shared_address = 0x440; /* observation 7 */
+    cr_assert_eq(tma_begin(&walk, &map, &r), TMA_FAULT_SHARED_ALIGNMENT);
+    r.kind = TMA_PREFETCH;
+    cr_assert_eq(tma_begin(&walk, &map, &r), TMA_OK, "a prefetch has no shared address");
+    r.rank = 3;
+    cr_assert_eq(tma_begin(&walk, &map, &r), TMA_UNKNOWN_RANK);
+    cr_assert(!tma_is_fault(TMA_UNKNOWN_RANK) && !tma_is_fault(TMA_OK));
+    cr_assert(tma_is_fault(TMA_FAULT_REDUCE_TYPE));
+    for (int i = 0; i < TMA_OUTCOMES; i++)
+        cr_assert_not_null(tma_outcome_text((enum tma_outcome)i));
+}
+
+/* H200 observation 56: the pairs that run, a string per operation in the order of enum tmap_type.
+ */
+Test(tma, reduction_types_as_on_an_h200) {
+    static const char *const runs[] = {"..XXX.XXXXXXX...", "..XXXXX..X......", "..XXXXX..X......",
+                                       "..X.............", "..X.............", "..XXX...........",
+                                       "..XXX...........", "..XXX..........."};
+    for (int op = TMA_REDUCE_ADD; op <= TMA_REDUCE_XOR; op++) {
+        for (int type = 0; type < TMAP_TYPES; type++)
+            cr_assert_eq(tma_reduce_runs((enum tma_reduce_op)op, (enum tmap_type)type),
+                         runs[op][type] == 'X', "op %d type %d", op, type);
+    }
+    struct tmap map = square_map();
+    struct tma_walk walk;
+    struct tma_request r = {
+        .kind = TMA_REDUCE, .reduce_op = TMA_REDUCE_AND, .rank = 2, .shared_address = 0x400};
+    cr_assert_eq(tma_begin(&walk, &map, &r), TMA_FAULT_REDUCE_TYPE);
+    map.type = TMAP_TFLOAT32;
+    map.box_elems[0] = 32;
+    r.reduce_op = TMA_REDUCE_ADD;
+    cr_assert_eq(tma_begin(&walk, &map, &r), TMA_UNKNOWN_REDUCE_ARITHMETIC);
+}
+
+/* H200 observation 29: tf32 rounding of a load, with NaN and Inf. */
+Test(tma, loads_round_to_tf32) {
+    static const uint32_t in[4] = {0x3f801000, 0xff800001, 0xff800000, 0x00000fff};
+    static const uint32_t want[4] = {0x3f802000, 0x7fffe000, 0xff800000, 0};
+    struct tmap map = {.global_address = buffer_address,
+                       .type = TMAP_TFLOAT32,
+                       .rank = 1,
+                       .dim_elems = {4},
+                       .box_elems = {4},
+                       .element_stride = {1}};
+    struct tma_request r = {.kind = TMA_LOAD, .rank = 1};
+    struct tma_walk walk;
+    struct tma_step step;
+    uint32_t out[4];
+    cr_assert_eq(tma_begin(&walk, &map, &r), TMA_OK);
+    cr_assert(tma_next(&walk, &step));
+    tma_step_load(&walk, &step, (uint8_t *)out, (const uint8_t *)in);
+    cr_assert_eq(memcmp(out, want, sizeof out), 0);
+    cr_assert(!tma_next(&walk, &step));
+}
+
+/* Padded packed types: 8 or 12 bytes of every 16 in shared memory; the rest is not written. */
+Test(tma, padded_types_leave_gaps) {
+    uint8_t in[96], shared[128];
+    for (uint32_t i = 0; i < sizeof in; i++)
+        in[i] = (uint8_t)i;
+    for (uint32_t type = TMAP_16U4_ALIGN16B; type <= TMAP_16U6_ALIGN16B; type++) {
+        uint32_t payload = type == TMAP_16U4_ALIGN16B ? 8 : 12;
+        struct tmap map = {.global_address = buffer_address,
+                           .type = type,
+                           .rank = 1,
+                           .dim_elems = {128},
+                           .box_elems = {128},
+                           .element_stride = {1},
+                           .swizzle = SWIZZLE_128B};
+        struct tma_request r = {.kind = TMA_LOAD, .rank = 1};
+        struct tma_walk walk;
+        struct tma_step step;
+        cr_assert_eq(tma_begin(&walk, &map, &r), TMA_OK);
+        cr_assert_eq(walk.box_bytes, 8 * payload);
+        cr_assert(tma_next(&walk, &step));
+        cr_assert_eq(step.valid_bytes, 8 * payload);
+        memset(shared, 0xee, sizeof shared);
+        tma_step_load(&walk, &step, shared, in);
+        for (uint32_t i = 0; i < sizeof shared; i++)
+            cr_assert_eq(shared[i], i % 16 < payload ? i / 16 * payload + i % 16 : 0xee);
+        r.coords[0] = 64;
+        cr_assert_eq(tma_begin(&walk, &map, &r), TMA_FAULT_INNER_COORDINATE);
+        r.coords[0] = 0;
+        r.kind = TMA_STORE;
+        cr_assert_eq(tma_begin(&walk, &map, &r), TMA_UNKNOWN_PACKED_STORE);
+    }
+}
