@@ -8,11 +8,11 @@
 #include "global_memory.h"
 #include "mbarrier.h"
 #include "ptx_words.h"
+#include "tmem.h"
 
 struct exec_launch;
 struct warp;
 struct xinsn;
-struct tmem;
 
 enum {
     SHARED_FIRST = 0x400, /* user shared memory starts here (H200 observation 31) */
@@ -26,11 +26,13 @@ struct cta {
     uint32_t ctaid[3];
     uint32_t thread_count, warp_count;
     struct warp *warps;
-    uint8_t *shared;           /* host bytes of shared addresses 0 .. shared_end */
-    uint32_t shared_end;       /* first shared address past the CTA's memory */
-    struct async_queue *async; /* asynchronous operations in flight */
-    struct tmem *tmem;         /* Tensor Memory of the SM, NULL below sm_100 */
-    struct cta_state *state;   /* the scheduler's: mbarriers, named barriers, faults */
+    uint8_t *shared;                       /* host bytes of shared addresses 0 .. shared_end */
+    uint32_t shared_end;                   /* first shared address past the CTA's memory */
+    struct async_queue *async;             /* asynchronous operations in flight */
+    struct tmem *tmem;                     /* Tensor Memory of the SM, NULL below sm_100 */
+    struct tmem_allocator *tmem_allocator; /* of the SM */
+    struct tmem_cta tmem_cta;              /* this CTA's part; `cta` is its slot on the SM */
+    struct cta_state *state;               /* the scheduler's: mbarriers, named barriers, faults */
 };
 
 /* Host bytes of a shared address range, for asynchronous units; NULL when it runs past the CTA's
