@@ -16,6 +16,10 @@ struct mma_engine {
 };
 
 extern const struct mma_engine mma_engine_plain;
+#if defined(__x86_64__)
+extern const struct mma_engine mma_engine_avx2;
+extern const struct mma_engine mma_engine_avx512;
+#endif
 
 /* Format of each floating-point type. */
 extern const enum small_float mma_format_of[MMA_TYPE_COUNT];

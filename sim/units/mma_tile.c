@@ -15,7 +15,12 @@
 #include "simd.h"
 #include "small_float.h"
 
-static const struct mma_engine *const engines[] = {&mma_engine_plain};
+static const struct mma_engine *const engines[] = {
+    &mma_engine_plain,
+#if defined(__x86_64__)
+    &mma_engine_avx512,
+#endif
+};
 
 const struct mma_engine *mma_engine_at(unsigned index) {
     return index < sizeof engines / sizeof engines[0] ? engines[index] : NULL;
@@ -87,7 +92,9 @@ void mma_operand_prepare(const struct mma_engine *engine, struct mma_operand *op
                                     .lows = at + elements * 12,
                                     .words = at + elements * 24,
                                     .row_info = at + elements * ELEMENT_BYTES};
-    for (uint32_t row = 0; row < desc->rows; row++)
+    if (desc->row_stride_bytes == row_bytes)
+        memcpy(operand->words, desc->elements, desc->rows * row_bytes);
+    for (uint32_t row = 0; desc->row_stride_bytes != row_bytes && row < desc->rows; row++)
         memcpy((char *)operand->words + row * row_bytes,
                (const char *)desc->elements + row * desc->row_stride_bytes, row_bytes);
     if (desc->negate)

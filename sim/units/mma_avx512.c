@@ -1,0 +1,458 @@
+/* The AVX-512 engine: blocks of 64 columns, rounding embedded in the instructions. Method and
+ * planes are in mma_planes.h. Four rows at a time go through three passes:
+ *
+ *     exponents  64 byte lanes:    E = max over k of e(a) + e(b), and of c
+ *     count      64 byte lanes:    how many negative products the floor cuts one too low
+ *     sums       8 double lanes:   S = M + trunc(c) + count, then fma toward zero, then d */
+#include "mma_vector.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#include <string.h>
+
+#define AVX512        __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,f16c")))
+#define AVX512_INLINE AVX512 __attribute__((always_inline)) static inline
+
+enum {
+    LANES = 8, /* doubles in a vector */
+    WORDS = 16,
+    DOWN = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC,
+    UP = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC,
+    TO_ZERO = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC,
+};
+
+static bool usable(void) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("fma");
+}
+
+/* ---- preparing ---- */
+
+/* Sixteen elements of `type` as f32 words; `lanes` says which of them exist. */
+AVX512_INLINE __m512i load_f32(enum mma_type type, const char *at, __mmask16 lanes) {
+    if (type == MMA_TYPE_TF32)
+        return _mm512_and_si512(_mm512_maskz_loadu_epi32(lanes, at), _mm512_set1_epi32(-0x2000));
+    if (type == MMA_TYPE_F16)
+        return _mm512_castps_si512(_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(lanes, at)));
+    if (type == MMA_TYPE_BF16)
+        return _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(lanes, at)), 16);
+    const struct mma_byte_format *f = &mma_byte_formats[type];
+    __m256i word = _mm256_cvtepu8_epi16(_mm_maskz_loadu_epi8(lanes, at));
+    __m256i magnitude = _mm256_and_si256(word, _mm256_set1_epi16((short)f->magnitude_mask));
+    __m256i sign = _mm256_and_si256(word, _mm256_set1_epi16((short)f->sign_mask));
+    __m256i half =
+        _mm256_or_si256(_mm256_sll_epi16(magnitude, _mm_cvtsi32_si128(f->magnitude_shift)),
+                        _mm256_sll_epi16(sign, _mm_cvtsi32_si128(f->sign_shift)));
+    __m512i value =
+        _mm512_castps_si512(_mm512_mul_ps(_mm512_cvtph_ps(half), _mm512_set1_ps(f->scale)));
+    __mmask16 nan = _mm256_cmpeq_epi16_mask(magnitude, _mm256_set1_epi16((short)f->magnitude_mask));
+    return _mm512_mask_mov_epi32(value, f->top_nan ? nan : 0, _mm512_set1_epi32(0x7fffffff));
+}
+
+struct parts {
+    __m512i exponent, low;
+    __mmask16 zero, special, negative;
+};
+
+AVX512_INLINE struct parts take_apart(__m512i word, int min_exponent) {
+    const __m512i hidden = _mm512_set1_epi32(0x800000);
+    struct parts p;
+    __m512i magnitude = _mm512_and_si512(word, _mm512_set1_epi32(0x7fffffff));
+    p.zero = _mm512_testn_epi32_mask(magnitude, magnitude);
+    p.special = _mm512_cmpge_epi32_mask(magnitude, _mm512_set1_epi32(0x7f800000));
+    p.negative = _mm512_movepi32_mask(word);
+    __m512i field = _mm512_srli_epi32(magnitude, 23);
+    __m512i fraction = _mm512_and_si512(magnitude, _mm512_set1_epi32(0x7fffff));
+    __m512i significand = _mm512_mask_or_epi32(fraction, _mm512_cmpge_epi32_mask(magnitude, hidden),
+                                               fraction, hidden);
+    __m512i lowest_bit =
+        _mm512_and_si512(significand, _mm512_sub_epi32(_mm512_setzero_si512(), significand));
+    __m512i exponent = _mm512_sub_epi32(field, _mm512_set1_epi32(127));
+    p.exponent = _mm512_max_epi32(exponent, _mm512_set1_epi32(min_exponent));
+    /* 2^23 of the significand is 2^exponent: the lowest bit is that far below */
+    __m512i unit = _mm512_sub_epi32(_mm512_max_epi32(exponent, _mm512_set1_epi32(-126)),
+                                    _mm512_set1_epi32(23 - 31));
+    p.low = _mm512_sub_epi32(unit, _mm512_lzcnt_epi32(lowest_bit));
+    return p;
+}
+
+/* The exponent and low bytes of mma_planes.h, as 32-bit lanes. */
+AVX512_INLINE __m512i exponent_byte(const struct parts *p, __m512i top) {
+    __m512i byte =
+        _mm512_max_epi32(_mm512_sub_epi32(p->exponent, top), _mm512_set1_epi32(MMA_EXPONENT_CLAMP));
+    return _mm512_mask_mov_epi32(byte, p->zero, _mm512_set1_epi32(MMA_EXPONENT_ZERO));
+}
+
+AVX512_INLINE __m512i low_byte(const struct parts *p, __m512i top) {
+    __m512i byte =
+        _mm512_max_epi32(_mm512_sub_epi32(p->low, top), _mm512_set1_epi32(MMA_LOW_CLAMP));
+    return _mm512_mask_mov_epi32(byte, p->zero, _mm512_set1_epi32(MMA_LOW_NEVER));
+}
+
+AVX512_INLINE void store_values(double *out, __m512i word) {
+    __m512 value = _mm512_castsi512_ps(word);
+    _mm512_storeu_pd(out, _mm512_cvtps_pd(_mm512_castps512_ps256(value)));
+    _mm512_storeu_pd(out + LANES, _mm512_cvtps_pd(_mm512_extractf32x8_ps(value, 1)));
+}
+
+enum { NO_TOP = -100000 };
+
+AVX512_INLINE __m512i lanes_of_top(const struct parts *p) {
+    return _mm512_mask_mov_epi32(p->exponent, p->zero | p->special, _mm512_set1_epi32(NO_TOP));
+}
+
+/* Four copies of the low byte of each lane. */
+AVX512_INLINE __m512i replicate(__m512i bytes) {
+    const __m512i index = _mm512_set4_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0);
+    return _mm512_shuffle_epi8(bytes, index);
+}
+
+AVX512_INLINE void prepare_a_row(struct mma_operand *operand, enum mma_type type, uint32_t row) {
+    uint32_t k_count = operand->k, width = mma_type_bytes(type);
+    const char *words = (const char *)operand->words + (size_t)row * k_count * width;
+    double *values = (double *)operand->values + row * k_count;
+    uint32_t *exponents = (uint32_t *)operand->exponents + row * k_count;
+    struct mma_low *lows = (struct mma_low *)operand->lows + row * k_count;
+    int min_exponent = mma_min_exponent(type), vectors = k_count > WORDS ? 2 : 1;
+    __mmask16 lanes = (__mmask16)(k_count >= WORDS ? 0xffff : (1u << k_count) - 1);
+    struct mma_row info = {.top = NO_TOP};
+    struct parts parts[2];
+    for (int v = 0; v < vectors; v++) {
+        __m512i word = load_f32(type, words + (size_t)v * WORDS * width, lanes);
+        parts[v] = take_apart(word, min_exponent);
+        int top = _mm512_reduce_max_epi32(lanes_of_top(&parts[v]));
+        info.top = top > info.top ? top : info.top;
+        info.special |= parts[v].special != 0;
+        __m512 value = _mm512_castsi512_ps(word);
+        _mm512_mask_storeu_pd(values + v * WORDS, (__mmask8)lanes,
+                              _mm512_cvtps_pd(_mm512_castps512_ps256(value)));
+        _mm512_mask_storeu_pd(values + v * WORDS + LANES, (__mmask8)(lanes >> LANES),
+                              _mm512_cvtps_pd(_mm512_extractf32x8_ps(value, 1)));
+    }
+    if (info.top == NO_TOP)
+        info.top = 0;
+    __m512i lowest = _mm512_set1_epi32(MMA_LOW_NEVER);
+    for (int v = 0; v < vectors; v++) {
+        __m512i top = _mm512_set1_epi32(info.top);
+        __m512i low = low_byte(&parts[v], top);
+        lowest = _mm512_min_epi32(lowest, low);
+        _mm512_mask_storeu_epi32(exponents + v * WORDS, lanes,
+                                 replicate(exponent_byte(&parts[v], top)));
+        __m512i half = _mm512_maskz_mov_epi32(parts[v].negative, _mm512_set1_epi32(MMA_BLOCK));
+        low = replicate(low);
+        const __m512i first =
+            _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+        const __m512i second = _mm512_add_epi32(first, _mm512_set1_epi32(LANES));
+        _mm512_mask_storeu_epi64(lows + v * WORDS, (__mmask8)lanes,
+                                 _mm512_permutex2var_epi32(low, first, half));
+        _mm512_mask_storeu_epi64(lows + v * WORDS + LANES, (__mmask8)(lanes >> LANES),
+                                 _mm512_permutex2var_epi32(low, second, half));
+    }
+    info.lowest = _mm512_reduce_min_epi32(lowest);
+    ((struct mma_row *)operand->row_info)[row] = info;
+}
+
+/* rows[i] holds 16 words of row i; afterwards rows[i] holds word i of every row. */
+AVX512_INLINE void transpose(__m512i rows[WORDS]) {
+    __m512i t[WORDS];
+#pragma GCC unroll 16
+    for (int i = 0; i < WORDS; i += 2) {
+        t[i] = _mm512_unpacklo_epi32(rows[i], rows[i + 1]);
+        t[i + 1] = _mm512_unpackhi_epi32(rows[i], rows[i + 1]);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < WORDS; i += 4) {
+        rows[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
+        rows[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
+        rows[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
+        rows[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
+    }
+    /* rows[4*g + c], 128-bit part p: words 4*p + c of rows 4*g .. 4*g + 3 */
+#pragma GCC unroll 16
+    for (int c = 0; c < 4; c++) {
+        __m512i low = _mm512_shuffle_i32x4(rows[c], rows[4 + c], 0x88);
+        __m512i high = _mm512_shuffle_i32x4(rows[c], rows[4 + c], 0xdd);
+        __m512i low2 = _mm512_shuffle_i32x4(rows[8 + c], rows[12 + c], 0x88);
+        __m512i high2 = _mm512_shuffle_i32x4(rows[8 + c], rows[12 + c], 0xdd);
+        t[c] = _mm512_shuffle_i32x4(low, low2, 0x88);
+        t[8 + c] = _mm512_shuffle_i32x4(low, low2, 0xdd);
+        t[4 + c] = _mm512_shuffle_i32x4(high, high2, 0x88);
+        t[12 + c] = _mm512_shuffle_i32x4(high, high2, 0xdd);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < WORDS; i++)
+        rows[i] = t[i];
+}
+
+/* Columns column .. column+15 as f32 words, k outermost. */
+AVX512_INLINE void load_columns(const struct mma_operand *operand, enum mma_type type,
+                                uint32_t column, __m512i *words) {
+    uint32_t k_count = operand->k, width = mma_type_bytes(type);
+    __mmask16 lanes = (__mmask16)(k_count >= WORDS ? 0xffff : (1u << k_count) - 1);
+    for (uint32_t k = 0; k < k_count; k += WORDS) {
+#pragma GCC unroll 16
+        for (uint32_t i = 0; i < WORDS; i++) {
+            const char *at =
+                (const char *)operand->words + ((size_t)(column + i) * k_count + k) * width;
+            words[k + i] =
+                column + i < operand->rows ? load_f32(type, at, lanes) : _mm512_setzero_si512();
+        }
+        transpose(words + k);
+    }
+}
+
+/* Sixteen columns of a block, from column `at` of it. */
+AVX512_INLINE void prepare_b_columns(struct mma_operand *operand, enum mma_type type,
+                                     uint32_t block, uint32_t at, __m512i *lowest) {
+    uint32_t k_count = operand->k;
+    size_t base = (size_t)block * k_count * MMA_BLOCK + at;
+    double *values = (double *)operand->values + base;
+    int8_t *exponents = (int8_t *)operand->exponents + base;
+    int8_t *lows = (int8_t *)operand->lows + (size_t)block * k_count * 2 * MMA_BLOCK + at;
+    struct mma_block *info = (struct mma_block *)operand->row_info + block;
+    int min_exponent = mma_min_exponent(type);
+    __m512i words[MMA_K_MAX], top = _mm512_set1_epi32(NO_TOP);
+    __mmask16 special = 0;
+    load_columns(operand, type, block * MMA_BLOCK + at, words);
+    for (uint32_t k = 0; k < k_count; k++) {
+        struct parts p = take_apart(words[k], min_exponent);
+        top = _mm512_max_epi32(top, lanes_of_top(&p));
+        special |= p.special;
+    }
+    top = _mm512_mask_mov_epi32(top, _mm512_cmpeq_epi32_mask(top, _mm512_set1_epi32(NO_TOP)),
+                                _mm512_setzero_si512());
+    _mm512_storeu_si512(info->top + at, top);
+    _mm512_storeu_si512(info->top_bits + at,
+                        _mm512_slli_epi64(_mm512_cvtepi32_epi64(_mm512_castsi512_si256(top)), 52));
+    _mm512_storeu_si512(
+        info->top_bits + at + LANES,
+        _mm512_slli_epi64(_mm512_cvtepi32_epi64(_mm512_extracti32x8_epi32(top, 1)), 52));
+    info->special |= (uint64_t)special << at;
+    for (uint32_t k = 0; k < k_count; k++) {
+        struct parts p = take_apart(words[k], min_exponent);
+        store_values(values + k * MMA_BLOCK, words[k]);
+        _mm_storeu_si128((__m128i *)(exponents + k * MMA_BLOCK),
+                         _mm512_cvtepi32_epi8(exponent_byte(&p, top)));
+        __m128i low = _mm512_cvtepi32_epi8(low_byte(&p, top));
+        const __m128i never = _mm_set1_epi8(MMA_LOW_NEVER);
+        *lowest = _mm512_min_epi32(*lowest, _mm512_cvtepi8_epi32(low));
+        _mm_storeu_si128((__m128i *)(lows + 2 * k * MMA_BLOCK),
+                         _mm_mask_mov_epi8(never, p.negative, low));
+        _mm_storeu_si128((__m128i *)(lows + (2 * k + 1) * MMA_BLOCK),
+                         _mm_mask_mov_epi8(low, p.negative, never));
+    }
+}
+
+AVX512_INLINE void prepare_type(struct mma_operand *operand, enum mma_type type) {
+    if (operand->role == MMA_ROLE_A) {
+        for (uint32_t row = 0; row < operand->rows; row++)
+            prepare_a_row(operand, type, row);
+        return;
+    }
+    for (uint32_t block = 0; block * MMA_BLOCK < operand->rows; block++) {
+        struct mma_block *info = (struct mma_block *)operand->row_info + block;
+        __m512i lowest = _mm512_set1_epi32(MMA_LOW_NEVER);
+        info->special = 0;
+        for (uint32_t at = 0; at < MMA_BLOCK; at += WORDS)
+            prepare_b_columns(operand, type, block, at, &lowest);
+        info->lowest = _mm512_reduce_min_epi32(lowest);
+        __m512i low = _mm512_loadu_si512(info->top), high = low;
+        for (uint32_t at = WORDS; at < MMA_BLOCK; at += WORDS) {
+            low = _mm512_min_epi32(low, _mm512_loadu_si512(info->top + at));
+            high = _mm512_max_epi32(high, _mm512_loadu_si512(info->top + at));
+        }
+        info->top_min = _mm512_reduce_min_epi32(low);
+        info->top_max = _mm512_reduce_max_epi32(high);
+    }
+}
+
+AVX512 static void prepare(struct mma_operand *operand) {
+    switch (operand->type) {
+    case MMA_TYPE_BF16: prepare_type(operand, MMA_TYPE_BF16); break;
+    case MMA_TYPE_F16: prepare_type(operand, MMA_TYPE_F16); break;
+    case MMA_TYPE_TF32: prepare_type(operand, MMA_TYPE_TF32); break;
+    default: prepare_type(operand, operand->type); break;
+    }
+}
+
+/* ---- computing ---- */
+
+/* Relative exponents of 64 accumulators. Subnormal f32 ones count as zero: lanes in the vector
+ * range have E above them. */
+AVX512_INLINE __m512i c_exponents(const struct mma_work *w, const uint32_t *c, int row_top) {
+    __m512i out = _mm512_setzero_si512();
+    const __m512i bias = _mm512_set1_epi32(127 + row_top);
+    const __m128i zero = _mm_set1_epi8(MMA_EXPONENT_ZERO);
+#pragma GCC unroll 4
+    for (int v = 0; v < MMA_BLOCK / WORDS; v++) {
+        __m512i word = _mm512_loadu_si512(c + v * WORDS);
+        __m512i field = _mm512_srli_epi32(_mm512_slli_epi32(word, 1), 24);
+        __mmask16 nonzero = _mm512_test_epi32_mask(field, field);
+        __m512i exponent = _mm512_sub_epi32(_mm512_sub_epi32(field, bias),
+                                            _mm512_loadu_si512(w->info->top + v * WORDS));
+        __m128i bytes = _mm512_mask_cvtsepi32_epi8(zero, nonzero, exponent);
+        out = v == 0   ? _mm512_inserti32x4(out, bytes, 0)
+              : v == 1 ? _mm512_inserti32x4(out, bytes, 1)
+              : v == 2 ? _mm512_inserti32x4(out, bytes, 2)
+                       : _mm512_inserti32x4(out, bytes, 3);
+    }
+    return out;
+}
+
+AVX512_INLINE void largest_exponents(const struct mma_work *w, const uint32_t *a, int rows,
+                                     __m512i *top) {
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; r++)
+        top[r] = _mm512_set1_epi8(MMA_EXPONENT_ZERO);
+    for (uint32_t k = 0; k < w->k_count; k++) {
+        __m512i b = _mm512_loadu_si512(w->b_exponents + k * MMA_BLOCK);
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; r++) {
+            __m512i sum =
+                _mm512_adds_epi8(b, _mm512_set1_epi32((int)a[(uint32_t)r * w->k_count + k]));
+            top[r] = _mm512_max_epi8(top[r], sum);
+        }
+    }
+}
+
+AVX512_INLINE __m512i count_cut_negatives(const struct mma_work *w, const struct mma_low *a,
+                                          __m512i unit) {
+    const __m512i minus_one = _mm512_set1_epi8(-1);
+    __m512i count = _mm512_setzero_si512();
+    for (uint32_t k = 0; k < w->k_count; k++) {
+        __m512i low =
+            _mm512_adds_epi8(_mm512_loadu_si512(w->b_lows + 2 * k * MMA_BLOCK + a[k].half_bytes),
+                             _mm512_set1_epi32((int)a[k].bytes));
+        count = _mm512_mask_sub_epi8(count, _mm512_cmplt_epi8_mask(low, unit), count, minus_one);
+    }
+    return count;
+}
+
+AVX512_INLINE __m512i widen_bytes(const int8_t *bytes) {
+    return _mm512_cvtepi8_epi64(_mm_loadl_epi64((const __m128i *)bytes));
+}
+
+enum { VECTORS = 4 }; /* of doubles, whose loads of A are shared */
+
+AVX512_INLINE __m256 to_f32(const struct mma_work *w, __m512d sum) {
+    __m256 result = _mm512_cvt_roundpd_ps(sum, TO_ZERO);
+    if (w->sticky) {
+        __mmask8 cut = _mm512_cmp_pd_mask(sum, _mm512_cvtps_pd(result), _CMP_NEQ_UQ);
+        __m256i word = _mm256_castps_si256(result);
+        return _mm256_castsi256_ps(_mm256_mask_or_epi32(word, cut, word, _mm256_set1_epi32(1)));
+    }
+    return _mm256_castsi256_ps(
+        _mm256_and_si256(_mm256_castps_si256(result), _mm256_set1_epi32((int)w->keep)));
+}
+
+/* Columns from .. from+31. `rows` is a constant where this is inlined. */
+AVX512_INLINE void sums(const struct mma_work *w, const struct mma_lanes *lanes, int rows,
+                        int from) {
+    const double *a = w->a_values;
+    const struct mma_row *info = w->a_info;
+    __m512d sum[MMA_GROUP][VECTORS];
+    _Alignas(64) double start[MMA_GROUP][VECTORS][LANES];
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; r++) {
+        /* 1.5 * 2^(52 + E - F), E without the part that is lane by lane */
+        int64_t field = 1023 + 52 - w->fraction_bits + info[r].top;
+        __m512i base = _mm512_set1_epi64((int64_t)((uint64_t)field << 52 | UINT64_C(1) << 51));
+#pragma GCC unroll 4
+        for (int v = 0; v < VECTORS; v++) {
+            int at = from + v * LANES;
+            __m512i bits = _mm512_slli_epi64(widen_bytes(lanes->top[r] + at), 52);
+            bits = _mm512_add_epi64(bits, _mm512_loadu_si512(w->info->top_bits + at));
+            __m512d m = _mm512_castsi512_pd(_mm512_add_epi64(bits, base));
+            _mm512_store_pd(start[r][v], m);
+            __m512d c = _mm512_cvtps_pd(_mm256_loadu_ps((const float *)(w->c[r] + at)));
+            __m512d s = _mm512_add_round_pd(m, c, DOWN);
+            s = _mm512_mask_add_round_pd(s, _mm512_movepi64_mask(_mm512_castpd_si512(c)), m, c, UP);
+            sum[r][v] = _mm512_castsi512_pd(
+                _mm512_add_epi64(_mm512_castpd_si512(s), widen_bytes(lanes->count[r] + at)));
+        }
+    }
+    for (uint32_t k = 0; k < w->k_count; k++) {
+        const double *b = w->b_values + k * MMA_BLOCK + from;
+        __m512d column[VECTORS];
+#pragma GCC unroll 4
+        for (int v = 0; v < VECTORS; v++)
+            column[v] = _mm512_loadu_pd(b + v * LANES);
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; r++) {
+            __m512d element = _mm512_set1_pd(a[(uint32_t)r * w->k_count + k]);
+#pragma GCC unroll 4
+            for (int v = 0; v < VECTORS; v++)
+                sum[r][v] = _mm512_fmadd_round_pd(element, column[v], sum[r][v], TO_ZERO);
+        }
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 4
+        for (int v = 0; v < VECTORS; v++)
+            _mm256_storeu_ps(
+                (float *)(w->d[r] + from + v * LANES),
+                to_f32(w, _mm512_sub_round_pd(sum[r][v], _mm512_load_pd(start[r][v]), TO_ZERO)));
+}
+
+AVX512_INLINE void examine(const struct mma_work *w, struct mma_lanes *lanes, int rows) {
+    __m512i top[MMA_GROUP];
+    largest_exponents(w, w->a_exponents, rows, top);
+    for (int r = 0; r < rows; r++) {
+        const struct mma_row *info = &w->a_info[r];
+        top[r] = _mm512_max_epi8(top[r], c_exponents(w, w->c[r], info->top));
+        struct mma_range range = mma_vector_range(w->tile->arith, info, w->info);
+        lanes->outside[r] = _mm512_cmplt_epi8_mask(top[r], _mm512_set1_epi8((char)range.low)) |
+                            _mm512_cmpgt_epi8_mask(top[r], _mm512_set1_epi8((char)range.high));
+        __m512i unit =
+            _mm512_min_epi8(_mm512_subs_epi8(top[r], _mm512_set1_epi8((char)w->fraction_bits)),
+                            _mm512_set1_epi8(1));
+        __m512i lowest = _mm512_set1_epi8((char)mma_lowest_product(info, w->info));
+        __m512i count = _mm512_setzero_si512();
+        if (_mm512_cmpgt_epi8_mask(unit, lowest) != 0)
+            count = count_cut_negatives(w, w->a_lows + (uint32_t)r * w->k_count, unit);
+        _mm512_store_si512(lanes->top[r], top[r]);
+        _mm512_store_si512(lanes->count[r], count);
+    }
+}
+
+AVX512 static void examine_group(const struct mma_work *w, struct mma_lanes *lanes) {
+    if (w->rows == MMA_GROUP)
+        examine(w, lanes, MMA_GROUP);
+    else
+        examine(w, lanes, 1);
+}
+
+AVX512 static void sums_group(const struct mma_work *w, const struct mma_lanes *lanes) {
+    for (int from = 0; from < (int)w->columns; from += VECTORS * LANES)
+        if (w->rows == MMA_GROUP)
+            sums(w, lanes, MMA_GROUP, from);
+        else
+            sums(w, lanes, 1, from);
+}
+
+AVX512 static void widen(const uint32_t *half, uint32_t *single) {
+    for (int v = 0; v < MMA_BLOCK; v += WORDS) {
+        __m256i word = _mm512_cvtepi32_epi16(_mm512_loadu_si512(half + v));
+        _mm512_storeu_ps(single + v, _mm512_cvtph_ps(word));
+    }
+}
+
+AVX512 static void narrow(const uint32_t *single, uint32_t *half) {
+    for (int v = 0; v < MMA_BLOCK; v += WORDS) {
+        __m512i word = _mm512_cvtepu16_epi32(
+            _mm512_cvtps_ph(_mm512_loadu_ps(single + v), _MM_FROUND_TO_NEAREST_INT));
+        __mmask16 zero = _mm512_cmpeq_epi32_mask(word, _mm512_set1_epi32(0x8000));
+        _mm512_storeu_si512(half + v, _mm512_mask_mov_epi32(word, zero, _mm512_setzero_si512()));
+    }
+}
+
+static void tile_avx512(const struct mma_tile *tile) {
+    static const struct mma_vector vector = {
+        .examine = examine_group, .sums = sums_group, .widen = widen, .narrow = narrow};
+    mma_vector_tile(tile, &vector);
+}
+
+const struct mma_engine mma_engine_avx512 = {
+    .name = "avx512", .usable = usable, .prepare = prepare, .tile = tile_avx512};
+#endif

@@ -1,0 +1,51 @@
+#ifndef SILTWIN_MMA_VECTOR_H
+#define SILTWIN_MMA_VECTOR_H
+
+#include "mma_planes.h"
+
+/* How the vector engines walk a tile: blocks of 64 columns, groups of up to four rows. The walk,
+ * the rows that need a copy and the lanes of the scalar rule are mma_vector.c; the arithmetic is
+ * the engine's. */
+
+enum { MMA_GROUP = 4 };
+
+/* A group in a block. c and d are rows of 64 words, f32 whatever the accumulator's type. */
+struct mma_work {
+    const struct mma_tile *tile;
+    const struct mma_block *info;
+    const double *b_values;
+    const int8_t *b_exponents, *b_lows;
+    uint32_t k_count;
+    uint32_t row, rows;       /* of the group; row counts from the tile's row_begin */
+    uint32_t column, columns; /* of the block; columns is how many exist */
+    int fraction_bits;
+    uint32_t keep; /* bits of an f32 result that the result type has */
+    bool sticky;   /* an f32 result is on its way to f16: the last bit marks what the cut lost */
+    const double *a_values; /* planes of A from the group's first row */
+    const uint32_t *a_exponents;
+    const struct mma_low *a_lows;
+    const struct mma_row *a_info;
+    const uint32_t *c[MMA_GROUP];
+    uint32_t *d[MMA_GROUP];
+};
+
+/* What the passes over bytes find: relative E, the correction of the sums, and the lanes whose E is
+ * outside the row's mma_vector_range. */
+struct mma_lanes {
+    _Alignas(64) int8_t top[MMA_GROUP][MMA_BLOCK];
+    _Alignas(64) int8_t count[MMA_GROUP][MMA_BLOCK];
+    uint64_t outside[MMA_GROUP];
+};
+
+struct mma_vector {
+    void (*examine)(const struct mma_work *work, struct mma_lanes *lanes);
+    void (*sums)(const struct mma_work *work, const struct mma_lanes *lanes);
+    /* MMA_BLOCK words: f16 to f32, and f32 with its sticky bit to f16 (nearest even, zero is +0).
+     */
+    void (*widen)(const uint32_t *half, uint32_t *single);
+    void (*narrow)(const uint32_t *single, uint32_t *half);
+};
+
+void mma_vector_tile(const struct mma_tile *tile, const struct mma_vector *vector);
+
+#endif
