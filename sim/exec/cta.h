@@ -57,7 +57,13 @@ bool cta_unit_arrive(struct cta *cta, const struct async_op *op, uint32_t addres
 
 /* Storage of one thread for a unit: zeroed at first use, lives as long as the CTA runs. Always ask
  * with the same size for the same kind. NULL without memory. */
-enum thread_data { THREAD_BULK_GROUPS, THREAD_CP_ASYNC, THREAD_TCGEN05, THREAD_DATA_COUNT };
+enum thread_data {
+    THREAD_BULK_GROUPS,
+    THREAD_CP_ASYNC,
+    THREAD_TCGEN05_ST,
+    THREAD_TCGEN05_MMA,
+    THREAD_DATA_COUNT
+};
 void *cta_thread_data(struct cta *cta, enum thread_data kind, uint32_t warp, unsigned lane,
                       uint32_t size_bytes);
 
