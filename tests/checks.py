@@ -1,0 +1,123 @@
+"""Rules of the code that a compiler does not check: every header compiles alone, file names are
+unique, no writable data in the simulator but two allowed objects, format. Then AArch64: everything is
+cross-compiled and the programs of tests/isa and the small traces run under qemu-user, where the tools
+are installed. usage: checks.py BUILD"""
+import ast
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+build = pathlib.Path(sys.argv[1])
+failures = []
+passed = 0
+# What the driver API implies: the process root (devices, primary contexts) and the thread's current
+# context.
+WRITABLE = {"cuda_root", "cuda_current"}
+SOURCES = ["host", "sim", "harness", "tests"]
+
+
+def report(name, problems):
+    global passed
+    print(f"{name}: {'ok' if not problems else ''}")
+    for line in problems:
+        print("  " + line)
+    if problems:
+        failures.append(name)
+    else:
+        passed += 1
+
+
+def files(suffix):
+    for top in SOURCES:
+        yield from sorted(pathlib.Path(top).rglob("*" + suffix))
+
+
+def allowed_folders():
+    """The include table, read from SConstruct so that it stands in one place."""
+    tree = ast.parse(pathlib.Path("SConstruct").read_text())
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and node.targets[0].id == "ALLOWED":
+            return ast.literal_eval(node.value)
+    raise SystemExit("SConstruct has no ALLOWED")
+
+
+def headers_alone():
+    table = allowed_folders()
+    problems = []
+    for header in files(".h"):
+        folder = str(header.parent)
+        paths = table.get(folder)
+        if paths is None:
+            paths = list(table) + ["host/abi", "sim/include", "tests/support"]
+        line = ["gcc", "-std=c17", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "-x", "c",
+                "-I", folder] + [f"-I{p}" for p in paths] + ["-include", str(header), "/dev/null"]
+        done = subprocess.run(line, text=True, capture_output=True)
+        if done.returncode:
+            problems.append(f"{header}: does not compile alone:\n{done.stderr}")
+    report("headers alone", problems)
+
+
+def unique_names():
+    seen, problems = {}, []
+    for path in list(files(".c")) + list(files(".h")):
+        if path.name in seen:
+            problems.append(f"{path}: the name is also {seen[path.name]}'s")
+        seen[path.name] = path
+    report("unique names", problems)
+
+
+def writable_data():
+    problems = []
+    for obj in sorted(build.glob("sim/**/*.os")):
+        table = subprocess.run(["objdump", "-t", str(obj)], text=True, capture_output=True, check=True).stdout
+        for line in table.splitlines():
+            found = re.search(r"\s(\.data(?!\.rel\.ro)\S*|\.bss\S*|\.tbss\S*|\.tdata\S*|\*COM\*)\s+([0-9a-f]+)\s+(.*)$", line)
+            if found and int(found[2], 16) > 0:
+                name = found[3].split()[-1].split(".")[0]
+                if name not in WRITABLE:
+                    problems.append(f"{obj}: writable data: {name} in {found[1]}")
+    report("no writable data in the simulator", problems)
+
+
+def formatted():
+    tool = shutil.which("clang-format-14") or shutil.which("clang-format")
+    if not tool:
+        print("format: skipped, clang-format is not installed")
+        return
+    names = [str(p) for p in list(files(".c")) + list(files(".h"))]
+    done = subprocess.run([tool, "--dry-run", "-Werror"] + names, text=True, capture_output=True)
+    report("format", sorted({line.split(":")[0] for line in done.stderr.splitlines() if "error:" in line}))
+
+
+def aarch64():
+    compiler, qemu = shutil.which("aarch64-linux-gnu-gcc"), shutil.which("qemu-aarch64")
+    library = pathlib.Path("/usr/lib/aarch64-linux-gnu/libzstd.so")
+    if not (compiler and qemu and library.exists()):
+        print("AArch64: skipped, needs gcc-aarch64-linux-gnu, qemu-user, libzstd-dev:arm64, libjansson-dev:arm64")
+        return
+    done = subprocess.run(["scons", "-Q", "-j2", "--cc=aarch64-linux-gnu-gcc", "cross"], text=True, capture_output=True)
+    if done.returncode:
+        report("AArch64 build", [done.stdout + done.stderr])
+        return
+    report("AArch64 build", [])
+    problems = []
+    run = [qemu, "-L", "/usr/aarch64-linux-gnu", "-E", "LD_LIBRARY_PATH=/usr/lib/aarch64-linux-gnu",
+           str(build / "aarch64-linux-gnu-gcc" / "siltwin"), "run", "--quiet"]
+    for trace in sorted(pathlib.Path("traces").glob("*.trace")):
+        done = subprocess.run(run + [str(trace)], text=True, capture_output=True)
+        if done.returncode:
+            problems.append(f"{trace}: exit {done.returncode}: {done.stderr}")
+    report("traces on AArch64", problems)
+
+
+headers_alone()
+unique_names()
+writable_data()
+formatted()
+if "--no-cross" not in sys.argv:
+    aarch64()
+print(f"{passed} passed, {len(failures)} failed")
+sys.exit(1 if failures else 0)
