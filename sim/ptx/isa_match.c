@@ -302,6 +302,8 @@ static const char *compile_item(struct cursor *c, struct isa_item *item, uint8_t
         item->name_length = (uint8_t)(c->at - item->name);
         if (item->name_length == 0 || !take(c, ':'))
             return "an operand item needs name:spec";
+        item->sink_only = item->output && item->name_length == 1 && item->name[0] == '_';
+        item->sink_ok |= item->sink_only;
         wrong = compile_spec(c, item);
     }
     if (wrong == NULL && take(c, '@')) {

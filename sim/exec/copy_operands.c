@@ -1,0 +1,118 @@
+/* See copy_operands.h. */
+#include "copy_operands.h"
+
+#include <inttypes.h>
+
+#include "bulk_group.h"
+
+enum { CLUSTER_RANK_BIT = 24 }; /* shared::cluster address = rank << 24 | offset, observation 32 */
+
+bool copy_shared_address(struct warp *w, const struct xinsn *x, const struct xop *op,
+                         enum ptx_space space, unsigned lane, uint32_t align_bytes,
+                         uint32_t *address) {
+    uint64_t a = warp_address(w, op, space, lane);
+    uint32_t bit = UINT32_C(1) << lane;
+    if (space == SPACE_GENERIC && warp_generic(w, a, &a) != SPACE_SHARED) {
+        warp_fault(w, x, FAULT_ADDRESS_SPACE, bit,
+                   "0x%" PRIx64 " is a generic address outside shared memory", a);
+        return false;
+    }
+    if (a % align_bytes != 0) {
+        warp_fault(w, x, FAULT_MISALIGNED_ADDRESS, bit,
+                   "shared address 0x%" PRIx64 " must be a multiple of %u", a, align_bytes);
+        return false;
+    }
+    if (a >> CLUSTER_RANK_BIT != 0) {
+        warp_fault(w, x, FAULT_UNSUPPORTED, bit,
+                   "shared address 0x%" PRIx64 " names another CTA of the cluster: not modelled",
+                   a);
+        return false;
+    }
+    *address = (uint32_t)a;
+    return true;
+}
+
+bool copy_mbarrier_address(struct warp *w, const struct xinsn *x, const struct xop *op,
+                           enum ptx_space space, unsigned lane, uint32_t *address) {
+    return copy_shared_address(w, x, op, space, lane, MBARRIER_BYTES, address) &&
+           warp_memory(w, x, lane, SPACE_SHARED, *address, MBARRIER_BYTES, MBARRIER_BYTES) != NULL;
+}
+
+enum step copy_mbarrier_fault(struct warp *w, const struct xinsn *x, unsigned lane,
+                              uint32_t address, const struct mbarrier *object,
+                              enum mbarrier_outcome outcome) {
+    return warp_fault(w, x, FAULT_LAUNCH_FAILED, UINT32_C(1) << lane,
+                      "mbarrier at shared address 0x%x: %s (phase %" PRIu64
+                      ", %u of %u arrivals pending, tx-count %d)",
+                      address, mbarrier_outcome_text(outcome), object->phase, object->pending,
+                      object->expected, object->tx_count);
+}
+
+uint8_t *copy_shared_bytes(struct cta *cta, const struct async_op *op, uint32_t address,
+                           uint32_t size_bytes) {
+    uint8_t *bytes = cta_shared(cta, address, size_bytes);
+    if (bytes == NULL)
+        cta_fault(cta, op, FAULT_ILLEGAL_ADDRESS,
+                  "shared addresses 0x%x to 0x%" PRIx64
+                  " of the copy are beyond the CTA's shared memory, which ends at 0x%x",
+                  address, (uint64_t)address + size_bytes, cta->shared_end);
+    return bytes;
+}
+
+static struct bulk_group *groups_of(struct cta *cta, const struct async_op *op) {
+    return cta_thread_data(cta, THREAD_BULK_GROUPS, op->warp, op->lane, sizeof(struct bulk_group));
+}
+
+bool copy_join_group(struct cta *cta, struct async_op *op, uint64_t *group) {
+    struct bulk_group *groups = groups_of(cta, op);
+    if (groups == NULL)
+        return cta_fault(cta, op, FAULT_NO_MEMORY, "no host memory for bulk groups");
+    *group = bulk_group_add(groups);
+    op->owner = async_owner(ASYNC_OWNER_BULK, op->warp, op->lane);
+    return true;
+}
+
+void copy_leave_group(struct cta *cta, const struct async_op *op, uint64_t group) {
+    struct bulk_group *groups = groups_of(cta, op);
+    bulk_group_read(groups, group);
+    bulk_group_complete(groups, group);
+}
+
+void copy_tell(struct warp *w, const struct xinsn *x, unsigned lane, enum event_access access,
+               uint64_t bytes) {
+    if (!warp_observed(w, EVENT_TENSOR_COPY))
+        return;
+    struct event event = {.kind = EVENT_TENSOR_COPY,
+                          .tensor = {.access = access, .boxes = 1, .bytes = bytes}};
+    warp_event(w, x, UINT32_C(1) << lane, &event);
+}
+
+bool copy_reduce_op(const struct ir_insn *insn, enum tma_reduce_op *op) {
+    static const struct {
+        enum ptx_qual qual;
+        enum tma_reduce_op op;
+    } rows[] = {{QUAL_ADD, TMA_REDUCE_ADD}, {QUAL_MIN, TMA_REDUCE_MIN}, {QUAL_MAX, TMA_REDUCE_MAX},
+                {QUAL_INC, TMA_REDUCE_INC}, {QUAL_DEC, TMA_REDUCE_DEC}, {QUAL_AND, TMA_REDUCE_AND},
+                {QUAL_OR, TMA_REDUCE_OR},   {QUAL_XOR, TMA_REDUCE_XOR}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (ir_has(insn, rows[i].qual)) {
+            *op = rows[i].op;
+            return true;
+        }
+    }
+    return false;
+}
+
+enum tmap_type copy_reduce_type(enum ptx_type type) {
+    switch (type) {
+    case PTX_S32: return TMAP_INT32;
+    case PTX_U64:
+    case PTX_B64: return TMAP_UINT64;
+    case PTX_S64: return TMAP_INT64;
+    case PTX_F16: return TMAP_FLOAT16;
+    case PTX_BF16: return TMAP_BFLOAT16;
+    case PTX_F32: return TMAP_FLOAT32;
+    case PTX_F64: return TMAP_FLOAT64;
+    default: return TMAP_UINT32;
+    }
+}

@@ -1,0 +1,291 @@
+/* One-dimensional bulk copies and reductions: cp.async.bulk, cp.reduce.async.bulk, their groups and
+ * prefetch (manual, "Data Movement and Conversion Instructions: Bulk copy"). Sizes and addresses
+ * are multiples of 16; an H200's answer to others is not known and taken to be 716, as for other
+ * misaligned addresses. A size of 0 copies nothing and completes 0 bytes (unknown too). A store
+ * reads and writes in one step, so .read waits as long as the full wait. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "bulk_group.h"
+#include "copy_operands.h"
+
+enum { BULK_ALIGN_BYTES = 16 };
+
+/* Payload of an operation. */
+struct bulk_copy {
+    uint64_t global;
+    uint64_t group; /* of copies to global memory */
+    uint32_t shared, shared_source;
+    uint32_t size_bytes;
+    uint32_t mbarrier;
+    uint16_t byte_mask; /* of each 16 bytes, .cp_mask */
+    enum tma_reduce_op reduce_op;
+    enum tmap_type type;
+};
+_Static_assert(sizeof(struct bulk_copy) <= ASYNC_PAYLOAD_BYTES, "payload fits");
+
+static struct bulk_copy *copy_of(struct async_op *op) {
+    return (struct bulk_copy *)(void *)op->payload.bytes;
+}
+
+/* Size operand of a lane, and the global address if there is one. False with a fault recorded. */
+static bool read_size(struct warp *w, const struct xinsn *x, const struct xop *size, unsigned lane,
+                      struct bulk_copy *copy) {
+    copy->size_bytes = (uint32_t)xop_lane(w, size, lane);
+    if (copy->size_bytes % BULK_ALIGN_BYTES == 0)
+        return true;
+    warp_fault(w, x, FAULT_MISALIGNED_ADDRESS, UINT32_C(1) << lane,
+               "the size of a bulk copy, %u bytes, must be a multiple of 16", copy->size_bytes);
+    return false;
+}
+
+static bool read_global(struct warp *w, const struct xinsn *x, const struct xop *op, unsigned lane,
+                        struct bulk_copy *copy) {
+    copy->global = warp_address(w, op, SPACE_GLOBAL, lane);
+    if (copy->global % BULK_ALIGN_BYTES == 0)
+        return true;
+    warp_fault(w, x, FAULT_MISALIGNED_ADDRESS, UINT32_C(1) << lane,
+               "global address 0x%" PRIx64 " of a bulk copy must be a multiple of 16",
+               copy->global);
+    return false;
+}
+
+/* .multicast::cluster: in a cluster of one CTA only bit 0 of the mask names a CTA. */
+static bool mask_is_own(struct warp *w, const struct xinsn *x, const struct xop *mask,
+                        unsigned lane) {
+    if (mask->kind == XOP_NONE || (uint16_t)xop_lane(w, mask, lane) == 1)
+        return true;
+    warp_fault(w, x, FAULT_UNSUPPORTED, UINT32_C(1) << lane,
+               "multicast to CTA mask 0x%x: only 1, the own CTA, is modelled",
+               (unsigned)(uint16_t)xop_lane(w, mask, lane));
+    return false;
+}
+
+static bool load_effect(struct cta *cta, struct async_op *op) {
+    const struct bulk_copy *copy = copy_of(op);
+    uint8_t *to = copy_shared_bytes(cta, op, copy->shared, copy->size_bytes);
+    if (to == NULL)
+        return false;
+    if (copy->size_bytes > 0) {
+        const uint8_t *from = cta_global(cta, op, copy->global, copy->size_bytes);
+        if (from == NULL)
+            return false;
+        memcpy(to, from, copy->size_bytes);
+    }
+    return cta_complete_tx(cta, op, copy->mbarrier, copy->size_bytes);
+}
+
+static bool shared_effect(struct cta *cta, struct async_op *op) {
+    const struct bulk_copy *copy = copy_of(op);
+    uint8_t *to = copy_shared_bytes(cta, op, copy->shared, copy->size_bytes);
+    const uint8_t *from = copy_shared_bytes(cta, op, copy->shared_source, copy->size_bytes);
+    if (to == NULL || from == NULL)
+        return false;
+    memmove(to, from, copy->size_bytes);
+    return cta_complete_tx(cta, op, copy->mbarrier, copy->size_bytes);
+}
+
+static bool reduce_shared_effect(struct cta *cta, struct async_op *op) {
+    const struct bulk_copy *copy = copy_of(op);
+    uint8_t *to = copy_shared_bytes(cta, op, copy->shared, copy->size_bytes);
+    const uint8_t *from = copy_shared_bytes(cta, op, copy->shared_source, copy->size_bytes);
+    if (to == NULL || from == NULL)
+        return false;
+    tma_reduce(copy->reduce_op, copy->type, to, from, copy->size_bytes);
+    return cta_complete_tx(cta, op, copy->mbarrier, copy->size_bytes);
+}
+
+/* Both ends of a copy to global memory; false with a fault recorded. */
+static bool store_ends(struct cta *cta, struct async_op *op, uint8_t **to, const uint8_t **from) {
+    const struct bulk_copy *copy = copy_of(op);
+    *from = copy_shared_bytes(cta, op, copy->shared_source, copy->size_bytes);
+    *to = *from == NULL ? NULL : cta_global(cta, op, copy->global, copy->size_bytes);
+    return *to != NULL;
+}
+
+static bool store_effect(struct cta *cta, struct async_op *op) {
+    const struct bulk_copy *copy = copy_of(op);
+    uint8_t *to;
+    const uint8_t *from;
+    if (copy->size_bytes > 0) {
+        if (!store_ends(cta, op, &to, &from))
+            return false;
+        for (uint32_t i = 0; copy->byte_mask != 0xffff && i < copy->size_bytes; i++) {
+            if (copy->byte_mask >> i % BULK_ALIGN_BYTES & 1)
+                to[i] = from[i];
+        }
+        if (copy->byte_mask == 0xffff)
+            memcpy(to, from, copy->size_bytes);
+    }
+    copy_leave_group(cta, op, copy->group);
+    return true;
+}
+
+static bool reduce_effect(struct cta *cta, struct async_op *op) {
+    const struct bulk_copy *copy = copy_of(op);
+    uint8_t *to;
+    const uint8_t *from;
+    if (copy->size_bytes > 0) {
+        if (!store_ends(cta, op, &to, &from))
+            return false;
+        tma_reduce(copy->reduce_op, copy->type, to, from, copy->size_bytes);
+    }
+    copy_leave_group(cta, op, copy->group);
+    return true;
+}
+
+/* xinsn.data: what the selector found out. */
+struct bulk_insn {
+    async_effect *effect;
+    enum ptx_space to, from;
+    enum tma_reduce_op reduce_op;
+    enum tmap_type type;
+};
+
+/* Copies that an mbarrier completes: [d], [s], size, [mbar]{, mask}{, policy}. */
+static bool issue_load(struct warp *w, const struct xinsn *x, unsigned lane) {
+    const struct bulk_insn *how = x->data;
+    struct bulk_copy copy = {.reduce_op = how->reduce_op, .type = how->type};
+    bool from_global = how->from == SPACE_GLOBAL;
+    bool good =
+        copy_shared_address(w, x, &x->ops[0], how->to, lane, BULK_ALIGN_BYTES, &copy.shared) &&
+        (from_global ? read_global(w, x, &x->ops[1], lane, &copy)
+                     : copy_shared_address(w, x, &x->ops[1], SPACE_SHARED, lane, BULK_ALIGN_BYTES,
+                                           &copy.shared_source)) &&
+        read_size(w, x, &x->ops[2], lane, &copy) &&
+        copy_mbarrier_address(w, x, &x->ops[3], how->to, lane, &copy.mbarrier);
+    if (!good)
+        return false;
+    if (ir_has(x->ir, QUAL_MULTICAST_CLUSTER) && !mask_is_own(w, x, &x->ops[4], lane))
+        return false;
+    struct async_op *op = async_new(w->cta, w, x, lane, how->effect);
+    if (op == NULL)
+        return false;
+    *copy_of(op) = copy;
+    op->signal_address = copy.mbarrier;
+    if (from_global)
+        copy_tell(w, x, lane, ACCESS_READ, copy.size_bytes);
+    return async_issue(w->cta, op);
+}
+
+/* Copies that a bulk group completes: [d], [s], size{, policy}{, mask}. */
+static bool issue_store(struct warp *w, const struct xinsn *x, unsigned lane) {
+    const struct bulk_insn *how = x->data;
+    struct bulk_copy copy = {.reduce_op = how->reduce_op, .type = how->type, .byte_mask = 0xffff};
+    if (!read_global(w, x, &x->ops[0], lane, &copy) ||
+        !copy_shared_address(w, x, &x->ops[1], SPACE_SHARED, lane, BULK_ALIGN_BYTES,
+                             &copy.shared_source) ||
+        !read_size(w, x, &x->ops[2], lane, &copy))
+        return false;
+    if (ir_has(x->ir, QUAL_CP_MASK))
+        copy.byte_mask = (uint16_t)xop_lane(w, &x->ops[4], lane);
+    struct async_op *op = async_new(w->cta, w, x, lane, how->effect);
+    if (op == NULL || !copy_join_group(w->cta, op, &copy.group))
+        return false;
+    *copy_of(op) = copy;
+    copy_tell(w, x, lane, ACCESS_WRITE, copy.size_bytes);
+    return async_issue(w->cta, op);
+}
+
+static enum step load_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        if (!issue_load(w, x, (unsigned)__builtin_ctz(left)))
+            return STEP_FAULT;
+    }
+    warp_progress(w);
+    return STEP_NEXT;
+}
+
+static enum step store_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        if (!issue_store(w, x, (unsigned)__builtin_ctz(left)))
+            return STEP_FAULT;
+    }
+    warp_progress(w);
+    return STEP_NEXT;
+}
+
+static exec_fn *select_bulk(struct decode *d, struct xinsn *x, async_effect *effect, exec_fn *fn) {
+    struct bulk_insn *how = arena_alloc(d->arena, sizeof *how, _Alignof(struct bulk_insn));
+    if (how == NULL)
+        return decode_unsupported(d, x, "the host has no memory left");
+    *how =
+        (struct bulk_insn){.effect = effect, .to = ir_space(x->ir, 0), .from = ir_space(x->ir, 1)};
+    if (copy_reduce_op(x->ir, &how->reduce_op))
+        how->type = copy_reduce_type((enum ptx_type)x->ir->types[0]);
+    x->data = how;
+    return fn;
+}
+
+#define SELECT_BULK(name, effect, fn)                                                              \
+    exec_select op_bulk_##name;                                                                    \
+    exec_fn *op_bulk_##name(struct decode *d, struct xinsn *x) {                                   \
+        return select_bulk(d, x, effect, fn);                                                      \
+    }
+SELECT_BULK(load, load_effect, load_fn)
+SELECT_BULK(shared, shared_effect, load_fn)
+SELECT_BULK(store, store_effect, store_fn)
+SELECT_BULK(reduce_shared, reduce_shared_effect, load_fn)
+SELECT_BULK(reduce, reduce_effect, store_fn)
+
+/* A prefetch moves nothing that a program can see. */
+static enum step prefetch_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        struct bulk_copy copy;
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        if (!read_global(w, x, &x->ops[0], lane, &copy) ||
+            !read_size(w, x, &x->ops[1], lane, &copy))
+            return STEP_FAULT;
+    }
+    return STEP_NEXT;
+}
+exec_select op_bulk_prefetch;
+exec_fn *op_bulk_prefetch(struct decode *d, struct xinsn *x) {
+    (void)d;
+    (void)x;
+    return prefetch_fn;
+}
+
+static struct bulk_group *groups_of(struct warp *w, unsigned lane) {
+    return cta_thread_data(w->cta, THREAD_BULK_GROUPS, w->index, lane, sizeof(struct bulk_group));
+}
+
+static enum step commit_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        struct bulk_group *groups = groups_of(w, (unsigned)__builtin_ctz(left));
+        if (groups == NULL)
+            return warp_fault(w, x, FAULT_NO_MEMORY, mask, "no host memory for bulk groups");
+        bulk_group_commit(groups);
+    }
+    return STEP_NEXT;
+}
+exec_select op_bulk_commit;
+exec_fn *op_bulk_commit(struct decode *d, struct xinsn *x) {
+    (void)d;
+    (void)x;
+    return commit_fn;
+}
+
+static enum step wait_group_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
+    bool reads_only = ir_has(x->ir, QUAL_READ);
+    uint32_t count = (uint32_t)x->ops[0].imm;
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        struct bulk_group *groups = groups_of(w, lane);
+        if (groups == NULL)
+            return warp_fault(w, x, FAULT_NO_MEMORY, mask, "no host memory for bulk groups");
+        if (!bulk_group_waited(groups, count, reads_only)) {
+            w->wait = (struct wait){.kind = WAIT_BULK_GROUP,
+                                    .address = count,
+                                    .detail = async_owner(ASYNC_OWNER_BULK, w->index, lane)};
+            return STEP_WAIT;
+        }
+    }
+    return STEP_NEXT;
+}
+exec_select op_bulk_wait_group;
+exec_fn *op_bulk_wait_group(struct decode *d, struct xinsn *x) {
+    (void)d;
+    (void)x;
+    return wait_group_fn;
+}

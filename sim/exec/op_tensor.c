@@ -1,0 +1,212 @@
+/* Tensor copies in tile mode: cp.async.bulk.tensor load, store and prefetch,
+ * cp.reduce.async.bulk.tensor (manual, "Data Movement and Conversion Instructions: Tensor copy").
+ * The walk and its rules are units/tma; the map is read and the coordinates are judged when the
+ * instruction issues, the bytes move when the operation completes. */
+#include <inttypes.h>
+
+#include "copy_operands.h"
+#include "exec.h"
+#include "tma.h"
+
+/* Payload of an operation. */
+struct tensor_copy {
+    struct tma_walk walk;
+    uint64_t group;    /* of stores and reductions */
+    uint32_t mbarrier; /* of loads */
+};
+_Static_assert(sizeof(struct tensor_copy) <= ASYNC_PAYLOAD_BYTES, "payload fits");
+
+static struct tensor_copy *copy_of(struct async_op *op) {
+    return (struct tensor_copy *)(void *)op->payload.bytes;
+}
+
+/* Global memory of a walk: rows are near each other, so the last allocation is kept. */
+struct global_rows {
+    const struct global_range *range;
+};
+
+static uint8_t *row_bytes(struct cta *cta, const struct async_op *op, struct global_rows *rows,
+                          const struct tma_step *step) {
+    const struct global_range *range = rows->range;
+    if (range == NULL || step->global_address < range->address ||
+        step->global_address - range->address >= range->size_bytes)
+        range = global_memory_find(cta->memory, step->global_address);
+    rows->range = range;
+    if (range == NULL ||
+        range->size_bytes - (step->global_address - range->address) < step->valid_bytes) {
+        cta_fault(cta, op, FAULT_ILLEGAL_ADDRESS,
+                  "the tensor copy reaches global addresses 0x%" PRIx64 " to 0x%" PRIx64
+                  ", which no allocation holds",
+                  step->global_address, step->global_address + step->valid_bytes);
+        return NULL;
+    }
+    return range->host + (step->global_address - range->address);
+}
+
+static bool load_effect(struct cta *cta, struct async_op *op) {
+    struct tensor_copy *copy = copy_of(op);
+    struct global_rows rows = {0};
+    struct tma_step step;
+    while (tma_next(&copy->walk, &step)) {
+        const uint8_t *global = NULL;
+        if (copy_shared_bytes(cta, op, step.shared_first, step.shared_end - step.shared_first) ==
+            NULL)
+            return false;
+        if (step.valid_bytes > 0) {
+            global = row_bytes(cta, op, &rows, &step);
+            if (global == NULL)
+                return false;
+        }
+        tma_step_load(&copy->walk, &step, cta->shared, global);
+    }
+    return cta_complete_tx(cta, op, copy->mbarrier, copy->walk.box_bytes);
+}
+
+static bool store_effect(struct cta *cta, struct async_op *op) {
+    struct tensor_copy *copy = copy_of(op);
+    struct global_rows rows = {0};
+    struct tma_step step;
+    while (tma_next(&copy->walk, &step)) {
+        if (copy_shared_bytes(cta, op, step.shared_first, step.shared_end - step.shared_first) ==
+            NULL)
+            return false;
+        if (step.valid_bytes == 0)
+            continue;
+        uint8_t *global = row_bytes(cta, op, &rows, &step);
+        if (global == NULL)
+            return false;
+        if (copy->walk.request.kind == TMA_REDUCE)
+            tma_step_reduce(&copy->walk, &step, cta->shared, global);
+        else
+            tma_step_store(&copy->walk, &step, cta->shared, global);
+    }
+    copy_leave_group(cta, op, copy->group);
+    return true;
+}
+
+/* Reads and judges the tensor map that the operand names. False with a fault recorded. What code
+ * hardware ends with for bytes that are no map is not known; taken to be that of a bad coordinate.
+ */
+static bool read_map(struct warp *w, const struct xinsn *x, const struct xop *operand,
+                     unsigned lane, struct tmap *map) {
+    uint64_t address = xop_lane(w, &operand->elems[0], lane);
+    const uint8_t *image =
+        warp_memory(w, x, lane, SPACE_GENERIC, address, TMAP_IMAGE_BYTES, TMAP_IMAGE_ALIGN_BYTES);
+    struct tmap_finding finding;
+    if (image == NULL)
+        return false;
+    enum tmap_arch arch = w->cta->launch->device->sm >= 100 ? TMAP_SM_100 : TMAP_SM_90;
+    if (tmap_decode(image, arch, map, &finding))
+        return true;
+    struct strbuf text = {0};
+    tmap_describe(&text, &finding);
+    warp_fault(w, x, finding.unknown ? FAULT_UNSUPPORTED : FAULT_ILLEGAL_INSTRUCTION,
+               UINT32_C(1) << lane, "the tensor map at 0x%" PRIx64 " is not valid: %s", address,
+               strbuf_text(&text));
+    strbuf_free(&text);
+    return false;
+}
+
+/* Starts the walk of a lane: map and coordinates from `operand`. False with a fault recorded. */
+static bool begin_walk(struct warp *w, const struct xinsn *x, const struct xop *operand,
+                       unsigned lane, struct tma_request *request, struct tma_walk *walk) {
+    struct tmap map;
+    if (!read_map(w, x, operand, lane, &map))
+        return false;
+    request->rank = operand->elem_count - 1u;
+    for (uint32_t d = 0; d < request->rank; d++)
+        request->coords[d] = (int32_t)xop_lane(w, &operand->elems[1 + d], lane);
+    enum tma_outcome outcome = tma_begin(walk, &map, request);
+    if (outcome == TMA_OK)
+        return true;
+    enum fault_kind kind = !tma_is_fault(outcome)                  ? FAULT_UNSUPPORTED
+                           : outcome == TMA_FAULT_SHARED_ALIGNMENT ? FAULT_MISALIGNED_ADDRESS
+                                                                   : FAULT_ILLEGAL_INSTRUCTION;
+    warp_fault(w, x, kind, UINT32_C(1) << lane,
+               "%s (start coordinates %d %d %d %d %d, shared address 0x%x, rank of the map %u)",
+               tma_outcome_text(outcome), request->coords[0], request->coords[1],
+               request->coords[2], request->coords[3], request->coords[4], request->shared_address,
+               map.rank);
+    return false;
+}
+
+/* [d], [map, {coordinates}], [mbar]{, mask}{, policy} */
+static bool issue_load(struct warp *w, const struct xinsn *x, unsigned lane) {
+    enum ptx_space space = ir_space(x->ir, 0);
+    struct tma_request request = {.kind = TMA_LOAD};
+    struct tensor_copy copy = {0};
+    if (!copy_shared_address(w, x, &x->ops[0], space, lane, 1, &request.shared_address) ||
+        !copy_mbarrier_address(w, x, &x->ops[2], space, lane, &copy.mbarrier) ||
+        !begin_walk(w, x, &x->ops[1], lane, &request, &copy.walk))
+        return false;
+    if (ir_has(x->ir, QUAL_MULTICAST_CLUSTER) && (uint16_t)xop_lane(w, &x->ops[3], lane) != 1) {
+        warp_fault(w, x, FAULT_UNSUPPORTED, UINT32_C(1) << lane,
+                   "multicast to CTA mask 0x%x: only 1, the own CTA, is modelled",
+                   (unsigned)(uint16_t)xop_lane(w, &x->ops[3], lane));
+        return false;
+    }
+    struct async_op *op = async_new(w->cta, w, x, lane, load_effect);
+    if (op == NULL)
+        return false;
+    *copy_of(op) = copy;
+    op->signal_address = copy.mbarrier;
+    copy_tell(w, x, lane, ACCESS_READ, copy.walk.box_bytes);
+    return async_issue(w->cta, op);
+}
+
+/* [map, {coordinates}], [s]{, policy} */
+static bool issue_store(struct warp *w, const struct xinsn *x, unsigned lane) {
+    struct tma_request request = {.kind = TMA_STORE};
+    struct tensor_copy copy = {0};
+    if (copy_reduce_op(x->ir, &request.reduce_op))
+        request.kind = TMA_REDUCE;
+    if (!copy_shared_address(w, x, &x->ops[1], SPACE_SHARED, lane, 1, &request.shared_address) ||
+        !begin_walk(w, x, &x->ops[0], lane, &request, &copy.walk))
+        return false;
+    struct async_op *op = async_new(w->cta, w, x, lane, store_effect);
+    if (op == NULL || !copy_join_group(w->cta, op, &copy.group))
+        return false;
+    *copy_of(op) = copy;
+    copy_tell(w, x, lane, ACCESS_WRITE, copy.walk.box_bytes);
+    return async_issue(w->cta, op);
+}
+
+static enum step load_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        if (!issue_load(w, x, (unsigned)__builtin_ctz(left)))
+            return STEP_FAULT;
+    }
+    warp_progress(w);
+    return STEP_NEXT;
+}
+
+static enum step store_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        if (!issue_store(w, x, (unsigned)__builtin_ctz(left)))
+            return STEP_FAULT;
+    }
+    warp_progress(w);
+    return STEP_NEXT;
+}
+
+static enum step prefetch_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        struct tma_request request = {.kind = TMA_PREFETCH};
+        struct tma_walk walk;
+        if (!begin_walk(w, x, &x->ops[0], (unsigned)__builtin_ctz(left), &request, &walk))
+            return STEP_FAULT;
+    }
+    return STEP_NEXT;
+}
+
+#define SELECT_TENSOR(name, fn)                                                                    \
+    exec_select op_tensor_##name;                                                                  \
+    exec_fn *op_tensor_##name(struct decode *d, struct xinsn *x) {                                 \
+        (void)d;                                                                                   \
+        (void)x;                                                                                   \
+        return fn;                                                                                 \
+    }
+SELECT_TENSOR(load, load_fn)
+SELECT_TENSOR(store, store_fn)
+SELECT_TENSOR(reduce, store_fn)
+SELECT_TENSOR(prefetch, prefetch_fn)
