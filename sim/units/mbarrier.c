@@ -69,6 +69,7 @@ struct change {
     uint32_t expect_bytes;
     uint32_t complete_bytes;
     bool no_complete;
+    bool by_copy;
 };
 
 /* The rules that all operations share; *next is the state without the completion check. */
@@ -85,7 +86,7 @@ static enum mbarrier_outcome change_state(const struct mbarrier *object, const s
     int32_t tx = object->tx_count + (int32_t)c->expect_bytes - (int32_t)c->complete_bytes;
     if (tx > MBARRIER_TX_MAX || tx < -MBARRIER_TX_MAX)
         return MBARRIER_FAULT_TX_RANGE;
-    if (c->complete_bytes > 0 && object->pending == 0 && tx < 0)
+    if (c->complete_bytes > 0 && !c->by_copy && object->pending == 0 && tx < 0)
         return MBARRIER_FAULT_OVER_DELIVERY;
     *next = *object;
     next->pending -= c->arrivals;
@@ -152,6 +153,10 @@ enum mbarrier_outcome mbarrier_expect_tx(struct mbarrier *object, uint32_t bytes
 
 enum mbarrier_outcome mbarrier_complete_tx(struct mbarrier *object, uint32_t bytes) {
     return apply(object, (struct change){.complete_bytes = bytes});
+}
+
+enum mbarrier_outcome mbarrier_complete_tx_copy(struct mbarrier *object, uint32_t bytes) {
+    return apply(object, (struct change){.complete_bytes = bytes, .by_copy = true});
 }
 
 enum mbarrier_outcome mbarrier_track(struct mbarrier *object) {

@@ -1,12 +1,11 @@
-/* Element arithmetic of bulk reductions; see tma_reduce.h. Values of 16-bit float formats are added
- * in f32, which is exact enough that rounding once more to the format is the rounding of the exact
- * sum (24 bits of precision are more than twice 11 plus 2). */
+/* Element arithmetic of bulk reductions; see tma_reduce.h. */
 #include "tma_reduce.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "bits.h"
+#include "num_f32.h"
+#include "num_f64.h"
+#include "num_half.h"
 
 #define BIT(x) (1u << (x))
 
@@ -36,72 +35,12 @@ bool tma_reduce_is_known(enum tma_reduce_op op, enum tmap_type type) {
            (type != TMAP_FLOAT32_FTZ && type != TMAP_TFLOAT32 && type != TMAP_TFLOAT32_FTZ);
 }
 
-/* A 16-bit float format: bf16 is the upper half of f32, f16 is not. */
-static float f16_value(uint32_t word) {
-    uint32_t exponent = word >> 10 & 31, fraction = word & 0x3ff;
-    if (exponent == 31)
-        return bits_to_f32((word & 0x8000) << 16 | 0x7f800000 | fraction << 13);
-    float value = exponent == 0 ? ldexpf((float)fraction, -24)
-                                : ldexpf((float)(fraction | 0x400), (int)exponent - 25);
-    return (word & 0x8000) != 0 ? -value : value;
-}
-
-static uint32_t f16_word(float value) {
-    uint32_t bits = bits_from_f32(value), sign = bits >> 16 & 0x8000;
-    float size = fabsf(value);
-    if (isnan(value))
-        return 0x7fff;
-    if (size >= 65520.0f) /* half way between the largest number and the next */
-        return sign | 0x7c00;
-    if (size < 0x1p-14f) /* rintf rounds to nearest even; 0x400 is the least normal number */
-        return sign | (uint32_t)rintf(size * 0x1p24f);
-    uint32_t magnitude = bits & 0x7fffffff;
-    magnitude += 0xfff + (magnitude >> 13 & 1);
-    return sign | ((magnitude - (112u << 23)) >> 13);
-}
-
-static float bf16_value(uint32_t word) {
-    return bits_to_f32(word << 16);
-}
-
-static uint32_t bf16_word(float value) {
-    uint32_t bits = bits_from_f32(value);
-    return isnan(value) ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-}
-
-/* min or max where a NaN loses and -0 is below +0. */
-static bool takes_source(bool want_max, float old, float source) {
-    if (isnan(source))
-        return false;
-    if (isnan(old))
-        return true;
-    if (old == source)
-        return want_max ? signbit(old) && !signbit(source) : signbit(source) && !signbit(old);
-    return want_max ? source > old : source < old;
-}
-
-static uint32_t reduce_half(enum tma_reduce_op op, bool bf16, uint32_t old, uint32_t source) {
-    float a = bf16 ? bf16_value(old) : f16_value(old);
-    float b = bf16 ? bf16_value(source) : f16_value(source);
-    if (op == TMA_REDUCE_ADD)
-        return bf16 ? bf16_word(a + b) : f16_word(a + b);
-    if (isnan(a) && isnan(b))
-        return 0x7fff;
-    return takes_source(op == TMA_REDUCE_MAX, a, b) ? source : old;
-}
-
-static float flush(float value) {
-    return fpclassify(value) == FP_SUBNORMAL ? copysignf(0.0f, value) : value;
-}
-
-static uint32_t add_f32(uint32_t old, uint32_t source) {
-    float sum = flush(flush(bits_to_f32(old)) + flush(bits_to_f32(source)));
-    return isnan(sum) ? 0x7fffffff : bits_from_f32(sum);
-}
-
-static uint64_t add_f64(uint64_t old, uint64_t source) {
-    double sum = bits_to_f64(old) + bits_to_f64(source);
-    return isnan(sum) ? UINT64_C(0x7fffffffffffffff) : bits_from_f64(sum);
+static uint16_t reduce_16(enum tma_reduce_op op, enum tmap_type type, uint16_t old,
+                          uint16_t source) {
+    struct num_minmax how = {.max = op == TMA_REDUCE_MAX};
+    if (type == TMAP_BFLOAT16)
+        return op == TMA_REDUCE_ADD ? num_bf16_add(old, source) : num_bf16_minmax(old, source, how);
+    return op == TMA_REDUCE_ADD ? num_f16_add(old, source) : num_f16_minmax(old, source, how);
 }
 
 /* Integers of 32 and 64 bits, sign-extended to 64 where the type is signed: wrap-around and order
@@ -125,7 +64,7 @@ static uint64_t reduce_integer(enum tma_reduce_op op, bool is_signed, uint64_t o
 static uint32_t reduce_32(enum tma_reduce_op op, enum tmap_type type, uint32_t old,
                           uint32_t source) {
     if (type == TMAP_FLOAT32)
-        return add_f32(old, source);
+        return num_f32_flush(num_f32_add(num_f32_flush(old), num_f32_flush(source), NUM_RN));
     if (type == TMAP_INT32)
         return (uint32_t)reduce_integer(op, true, (uint64_t)(int32_t)old,
                                         (uint64_t)(int32_t)source);
@@ -134,7 +73,7 @@ static uint32_t reduce_32(enum tma_reduce_op op, enum tmap_type type, uint32_t o
 
 static uint64_t reduce_64(enum tma_reduce_op op, enum tmap_type type, uint64_t old,
                           uint64_t source) {
-    return type == TMAP_FLOAT64 ? add_f64(old, source)
+    return type == TMAP_FLOAT64 ? num_f64_add(old, source, NUM_RN)
                                 : reduce_integer(op, type == TMAP_INT64, old, source);
 }
 
@@ -146,7 +85,7 @@ void tma_reduce(enum tma_reduce_op op, enum tmap_type type, uint8_t *dst, const 
         memcpy(&old, dst + i, element_bytes);
         memcpy(&source, src + i, element_bytes);
         if (element_bytes == 2)
-            result = reduce_half(op, type == TMAP_BFLOAT16, (uint32_t)old, (uint32_t)source);
+            result = reduce_16(op, type, (uint16_t)old, (uint16_t)source);
         else if (element_bytes == 4)
             result = reduce_32(op, type, (uint32_t)old, (uint32_t)source);
         else

@@ -30,10 +30,9 @@ bool tma_reduce_is_known(enum tma_reduce_op op, enum tmap_type type);
 /* dst[i] = dst[i] op src[i] over `size_bytes` of whole little-endian elements, any alignment. The
  * pair is known. Source: oracle tma/hw-H200-store, 460 reductions: integers wrap, floats round to
  * nearest even, whole elements.
- * TMAP_FLOAT32 add flushes subnormal operands and results to zero of their sign, FLOAT16 and
- * BFLOAT16 keep them (PTX manual, cp.reduce.async.bulk: .add.f32, .add.noftz); no silicon row has
- * one. NaN results are the canonical 7fff.. pattern, min and max of a NaN the other operand (as
- * scalar min and max do); no silicon row has one either. */
+ * TMAP_FLOAT32 add flushes subnormal operands and results, FLOAT16 and BFLOAT16 keep them (PTX
+ * manual, cp.reduce.async.bulk: .add.f32, .add.noftz). Of subnormals and NaN no silicon row tells;
+ * NaN is handled as by the scalar instructions. */
 void tma_reduce(enum tma_reduce_op op, enum tmap_type type, uint8_t *dst, const uint8_t *src,
                 size_t size_bytes);
 

@@ -242,6 +242,15 @@ Test(mbarrier, no_complete_and_tracked_copies) {
     cr_assert_eq(mbarrier_track(&b), MBARRIER_FAULT_COUNT_RANGE);
 }
 
+Test(mbarrier, a_copy_may_deliver_too_much) {
+    struct mbarrier b = fresh(1);
+    cr_assert_eq(mbarrier_arrive_expect_tx(&b, 64), MBARRIER_OK);
+    cr_assert_eq(mbarrier_complete_tx_copy(&b, 128), MBARRIER_OK);
+    cr_assert_eq(b.tx_count, -64);
+    cr_assert_eq(mbarrier_complete_tx(&b, 16), MBARRIER_FAULT_OVER_DELIVERY);
+    cr_assert_eq(mbarrier_expect_tx(&b, 64), MBARRIER_PHASE_COMPLETED);
+}
+
 Test(mbarrier, every_outcome_has_a_text) {
     for (int i = 0; i < MBARRIER_OUTCOMES; i++)
         cr_assert(strlen(mbarrier_outcome_text((enum mbarrier_outcome)i)) > 1);
