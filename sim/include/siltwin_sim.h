@@ -81,27 +81,31 @@ typedef int siltwin_sim_last_fault(struct siltwin_sim_fault *fault);
  * launch. */
 typedef const char *siltwin_sim_last_report(void);
 
-/* Counters of one launch, or sums of several. What each counts is said in sim/check/stats.h. */
+/* Counters of one launch. */
 struct siltwin_sim_stats {
     uint32_t struct_bytes;
-    uint32_t launches;
+    uint32_t reserved;
     uint64_t warp_instructions, thread_instructions;
-    uint64_t integer, floating, conversion, predicate, move, control, global_memory, shared_memory,
-        local_memory, param_memory, atomic, barrier, mbarrier, warp_collective, matrix_move,
-        async_copy, tensor_copy, tensor_core, tensor_memory, other; /* warp instructions by class */
-    uint64_t tma_instructions, tma_boxes, tma_load_bytes, tma_store_bytes;
-    uint64_t bulk_instructions, bulk_bytes;
-    uint64_t mbarrier_phases;
-    uint64_t mma_instructions, mma_flop;
-    uint64_t global_requests, global_sectors, global_used_bytes; /* sectors of 32 bytes touched */
-    uint64_t global_store_requests, global_store_sectors, global_store_used_bytes; /* of these */
-    uint64_t shared_requests, shared_wavefronts, shared_conflicts; /* wavefronts beyond the least */
-    uint64_t shared_worst_way; /* largest number of wavefronts one request needed */
+    /* Warp instructions by class; they add up to warp_instructions. */
+    uint64_t integer, floating, conversion, compare, move, control, global_memory, shared_memory,
+        other_memory, atomic, barrier, mbarrier, warp_collective, matrix_move, async_copy,
+        tensor_copy, tensor_core, tensor_memory, other;
+    uint64_t tma_instructions, tma_boxes, tma_load_bytes,
+        tma_store_bytes;                 /* cp.async.bulk.tensor */
+    uint64_t mbarrier_phases;            /* completed */
+    uint64_t mma_instructions, mma_flop; /* 2 * m * n * k each */
+    /* Warp requests to global memory: 32-byte sectors touched, and bytes of them asked for. */
+    uint64_t load_requests, load_sectors, load_used_bytes;
+    uint64_t store_requests, store_sectors, store_used_bytes;
+    /* Warp requests to shared memory. A wavefront serves 32 banks of 4 bytes; lanes of 8 (16) bytes
+     * go in halves (quarters) of a warp. Conflicts are the wavefronts beyond one a part. */
+    uint64_t shared_requests, shared_wavefronts, shared_conflicts;
+    uint64_t shared_worst_way; /* most wavefronts that one part needed */
     double host_seconds;
 };
 /* siltwinSimSetStats: 1 counts from now on (launches run slower), 0 stops. */
 typedef int siltwin_sim_set_stats(int on);
-/* siltwinSimStats: the counters of the last launch. */
+/* siltwinSimStats: the counters of the last launch that was counted. */
 typedef int siltwin_sim_stats_last(struct siltwin_sim_stats *stats);
 
 /* What the simulator knows of a kernel beyond its function attributes. */
