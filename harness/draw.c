@@ -154,10 +154,10 @@ static void text_grid(const struct draw_grid *grid, size_t width, bool colour, s
     }
 }
 
-void draw_text(const struct draw_page *page, size_t width, int colour, struct strbuf *out) {
+void draw_text(const struct draw_page *page, size_t width, bool colour, struct strbuf *out) {
     strbuf_printf(out, "%s\n", or_empty(page->title));
     for (size_t i = 0; i < page->grid_count; i++)
-        text_grid(&page->grids[i], width, colour != 0, out);
+        text_grid(&page->grids[i], width, colour, out);
     if (page->note_count > 0)
         strbuf_puts(out, "\n");
     for (size_t i = 0; i < page->note_count; i++)

@@ -1,6 +1,7 @@
 #ifndef SILTWIN_DRAW_H
 #define SILTWIN_DRAW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "arena.h"
@@ -56,10 +57,14 @@ static inline struct draw_cell *draw_cell(struct draw_grid *grid, size_t row, si
 
 /* The page as text at most `width` characters wide: a grid that is wider is cut into blocks of
  * columns, one below the other. `colour` adds terminal background colours. */
-void draw_text(const struct draw_page *page, size_t width, int colour, struct strbuf *out);
+void draw_text(const struct draw_page *page, size_t width, bool colour, struct strbuf *out);
 
 /* The page as one SVG document on a white ground. */
 void draw_svg(const struct draw_page *page, struct strbuf *out);
+
+/* The page as JSON ("siltwin.layout/1"): labels and cell texts, null for an empty cell. False when
+ * the host has no memory left. */
+bool draw_json(const struct draw_page *page, struct strbuf *out);
 
 void draw_free(struct draw_page *page);
 

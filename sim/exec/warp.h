@@ -55,7 +55,7 @@ enum step {
     STEP_NEXT,   /* done: the lanes go on behind the instruction */
     STEP_YIELD,  /* done: and now let others run (a poll that found nothing, nanosleep) */
     STEP_BRANCH, /* done: the lanes go to the instruction that x->data points to */
-    STEP_JUMP,   /* done: the operation moved the lanes itself (sched.h) */
+    STEP_JUMP,   /* done: the operation moved the lanes itself (schedule.h) */
     STEP_WAIT,   /* not done: try again when what warp->wait names has changed */
     STEP_FAULT,  /* a fault was recorded with warp_fault */
 };
@@ -116,7 +116,7 @@ struct wait {
 };
 
 /* The running group of lanes of a warp: what operations may touch. The scheduler's own state is
- * behind it (sched.h). */
+ * behind it (schedule.h). */
 struct warp {
     uint8_t *base[2]; /* [0] registers of the running frame, [1] constants of the kernel */
     struct cta *cta;

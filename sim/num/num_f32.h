@@ -19,23 +19,23 @@
 #define NUM_F32_SIGN UINT32_C(0x80000000)
 #define NUM_F32_ONE  UINT32_C(0x3f800000)
 
-static inline bool num_f32_is_nan(uint32_t x) {
+NUM_INLINE bool num_f32_is_nan(uint32_t x) {
     return (x & ~NUM_F32_SIGN) > NUM_F32_INF;
 }
 
 /* .ftz: a subnormal becomes the zero of its sign. */
-static inline uint32_t num_f32_flush(uint32_t x) {
+NUM_INLINE uint32_t num_f32_flush(uint32_t x) {
     return (x & NUM_F32_INF) ? x : (x & NUM_F32_SIGN);
 }
 
 /* .sat: clamps to [+0, 1]; NaN, -0 and negative numbers give +0. */
-static inline uint32_t num_f32_saturate(uint32_t x) {
+NUM_INLINE uint32_t num_f32_saturate(uint32_t x) {
     uint32_t at_most_one = x > NUM_F32_ONE ? NUM_F32_ONE : x;
     return x > NUM_F32_INF ? 0 : at_most_one;
 }
 
 /* The word of a host result. */
-static inline uint32_t num_f32_word(float value) {
+NUM_INLINE uint32_t num_f32_word(float value) {
     uint32_t word = bits_from_f32(value);
     return num_f32_is_nan(word) ? NUM_F32_NAN : word;
 }
@@ -43,16 +43,16 @@ static inline uint32_t num_f32_word(float value) {
 /* The double that `sum` plus the far smaller `rest` rounds to under round-to-odd: the truncated
  * value, its last bit set when anything was cut off. Rounding that to 51 bits or fewer gives the
  * correctly rounded exact value, in every mode. */
-static inline double num_odd_f64(double sum, double rest) {
-    uint64_t word = bits_from_f64(sum);
-    bool inexact = rest < 0 || rest > 0;
-    bool rounded_up = (rest < 0) == (sum > 0);
-    uint64_t odd = rounded_up ? word - 1 : word + 1;
-    return bits_to_f64(inexact && !(word & 1) ? odd : word);
+NUM_INLINE double num_odd_f64(double sum, double rest) {
+    const uint64_t sign = UINT64_C(1) << 63, infinity = UINT64_C(0x7ff0000000000000);
+    uint64_t word = bits_from_f64(sum), tail = bits_from_f64(rest);
+    uint64_t inexact = (tail & ~sign) - 1 < infinity; /* neither zero nor NaN */
+    uint64_t step = 1 - 2 * ((word ^ tail) >> 63);    /* back to zero when it was rounded up */
+    return bits_to_f64(word + (step & (0 - (inexact & ~word))));
 }
 
 /* The exact a + b, rounded to odd. */
-static inline double num_odd_sum_f64(double a, double b) {
+NUM_INLINE double num_odd_sum_f64(double a, double b) {
     double sum = a + b;
     double b_part = sum - a;
     double rest = (a - (sum - b_part)) + (b - b_part);
@@ -60,7 +60,7 @@ static inline double num_odd_sum_f64(double a, double b) {
 }
 
 /* `value` in single precision. */
-static inline uint32_t num_f32_narrow(double value, enum num_round mode) {
+NUM_INLINE uint32_t num_f32_narrow(double value, enum num_round mode) {
     float nearest = (float)value;
     double back = (double)nearest;
     uint32_t word = bits_from_f32(nearest);
@@ -76,13 +76,13 @@ static inline uint32_t num_f32_narrow(double value, enum num_round mode) {
 
 /* Sign of a sum that is exactly zero: -0 when both terms are -0, and under .rm when either has a
  * sign (IEEE 754). */
-static inline uint32_t num_f32_zero_sum(uint32_t result, bool a_negative, bool b_negative,
-                                        enum num_round mode) {
+NUM_INLINE uint32_t num_f32_zero_sum(uint32_t result, bool a_negative, bool b_negative,
+                                     enum num_round mode) {
     bool negative = mode == NUM_RM ? a_negative || b_negative : a_negative && b_negative;
     return (result & ~NUM_F32_SIGN) == 0 ? (negative ? NUM_F32_SIGN : 0) : result;
 }
 
-static inline uint32_t num_f32_add(uint32_t a, uint32_t b, enum num_round mode) {
+NUM_INLINE uint32_t num_f32_add(uint32_t a, uint32_t b, enum num_round mode) {
     if (mode == NUM_RN)
         return num_f32_word(bits_to_f32(a) + bits_to_f32(b));
     double sum = num_odd_sum_f64((double)bits_to_f32(a), (double)bits_to_f32(b));
@@ -90,17 +90,17 @@ static inline uint32_t num_f32_add(uint32_t a, uint32_t b, enum num_round mode) 
     return sum == 0 ? num_f32_zero_sum(word, a >> 31, b >> 31, mode) : word;
 }
 
-static inline uint32_t num_f32_sub(uint32_t a, uint32_t b, enum num_round mode) {
+NUM_INLINE uint32_t num_f32_sub(uint32_t a, uint32_t b, enum num_round mode) {
     return num_f32_add(a, b ^ NUM_F32_SIGN, mode);
 }
 
-static inline uint32_t num_f32_mul(uint32_t a, uint32_t b, enum num_round mode) {
+NUM_INLINE uint32_t num_f32_mul(uint32_t a, uint32_t b, enum num_round mode) {
     if (mode == NUM_RN)
         return num_f32_word(bits_to_f32(a) * bits_to_f32(b));
     return num_f32_narrow((double)bits_to_f32(a) * (double)bits_to_f32(b), mode);
 }
 
-static inline uint32_t num_f32_fma(uint32_t a, uint32_t b, uint32_t c, enum num_round mode) {
+NUM_INLINE uint32_t num_f32_fma(uint32_t a, uint32_t b, uint32_t c, enum num_round mode) {
     if (mode == NUM_RN)
         return num_f32_word(fmaf(bits_to_f32(a), bits_to_f32(b), bits_to_f32(c)));
     double product = (double)bits_to_f32(a) * (double)bits_to_f32(b); /* 48 bits: exact */
@@ -109,7 +109,7 @@ static inline uint32_t num_f32_fma(uint32_t a, uint32_t b, uint32_t c, enum num_
     return sum == 0 ? num_f32_zero_sum(word, (a ^ b) >> 31, c >> 31, mode) : word;
 }
 
-static inline uint32_t num_f32_div(uint32_t a, uint32_t b, enum num_round mode) {
+NUM_INLINE uint32_t num_f32_div(uint32_t a, uint32_t b, enum num_round mode) {
     if (mode == NUM_RN)
         return num_f32_word(bits_to_f32(a) / bits_to_f32(b));
     double x = (double)bits_to_f32(a), y = (double)bits_to_f32(b);
@@ -122,7 +122,7 @@ static inline uint32_t num_f32_div(uint32_t a, uint32_t b, enum num_round mode) 
  * rounding to 24 digits without a lower end of the exponent. A value that only the coarser grid of
  * subnormals brings up to 2^-126 is flushed (fma.rn.ftz.sat.f32 and mul.rn.ftz.f16x2 in
  * hw-H200-scalar). */
-static inline bool num_f32_is_tiny(double exact, enum num_round mode) {
+NUM_INLINE bool num_f32_is_tiny(double exact, enum num_round mode) {
     double magnitude = fabs(exact);
     bool away = mode == (exact < 0 ? NUM_RM : NUM_RP);
     double nearest_limit = 0x1.ffffffp-127; /* a tie here goes to 2^-126 */
@@ -132,22 +132,22 @@ static inline bool num_f32_is_tiny(double exact, enum num_round mode) {
 
 /* The forms with .ftz: operands and result flushed. Sums of normal numbers are exact where they are
  * tiny; products are not. */
-static inline uint32_t num_f32_add_ftz(uint32_t a, uint32_t b, enum num_round mode) {
+NUM_INLINE uint32_t num_f32_add_ftz(uint32_t a, uint32_t b, enum num_round mode) {
     return num_f32_flush(num_f32_add(num_f32_flush(a), num_f32_flush(b), mode));
 }
 
-static inline uint32_t num_f32_sub_ftz(uint32_t a, uint32_t b, enum num_round mode) {
+NUM_INLINE uint32_t num_f32_sub_ftz(uint32_t a, uint32_t b, enum num_round mode) {
     return num_f32_add_ftz(a, b ^ NUM_F32_SIGN, mode);
 }
 
-static inline uint32_t num_f32_mul_ftz(uint32_t a, uint32_t b, enum num_round mode) {
+NUM_INLINE uint32_t num_f32_mul_ftz(uint32_t a, uint32_t b, enum num_round mode) {
     double x = (double)bits_to_f32(num_f32_flush(a)), y = (double)bits_to_f32(num_f32_flush(b));
     double product = x * y; /* 48 bits: exact */
     uint32_t word = num_f32_narrow(product, mode);
     return num_f32_is_tiny(product, mode) ? word & NUM_F32_SIGN : word;
 }
 
-static inline uint32_t num_f32_fma_ftz(uint32_t a, uint32_t b, uint32_t c, enum num_round mode) {
+NUM_INLINE uint32_t num_f32_fma_ftz(uint32_t a, uint32_t b, uint32_t c, enum num_round mode) {
     a = num_f32_flush(a), b = num_f32_flush(b), c = num_f32_flush(c);
     double product = (double)bits_to_f32(a) * (double)bits_to_f32(b);
     double sum = num_odd_sum_f64(product, (double)bits_to_f32(c));
@@ -157,11 +157,11 @@ static inline uint32_t num_f32_fma_ftz(uint32_t a, uint32_t b, uint32_t c, enum 
     return num_f32_is_tiny(sum, mode) ? word & NUM_F32_SIGN : word;
 }
 
-static inline uint32_t num_f32_rcp(uint32_t a, enum num_round mode) {
+NUM_INLINE uint32_t num_f32_rcp(uint32_t a, enum num_round mode) {
     return num_f32_div(NUM_F32_ONE, a, mode);
 }
 
-static inline uint32_t num_f32_sqrt(uint32_t a, enum num_round mode) {
+NUM_INLINE uint32_t num_f32_sqrt(uint32_t a, enum num_round mode) {
     if (mode == NUM_RN)
         return num_f32_word(sqrtf(bits_to_f32(a)));
     double x = (double)bits_to_f32(a), root = sqrt(x);
@@ -169,16 +169,16 @@ static inline uint32_t num_f32_sqrt(uint32_t a, enum num_round mode) {
 }
 
 /* neg and abs are additions on silicon: a NaN becomes the canonical word (hw-H200-scalar). */
-static inline uint32_t num_f32_neg(uint32_t a) {
+NUM_INLINE uint32_t num_f32_neg(uint32_t a) {
     return num_f32_is_nan(a) ? NUM_F32_NAN : a ^ NUM_F32_SIGN;
 }
 
-static inline uint32_t num_f32_abs(uint32_t a) {
+NUM_INLINE uint32_t num_f32_abs(uint32_t a) {
     return num_f32_is_nan(a) ? NUM_F32_NAN : a & ~NUM_F32_SIGN;
 }
 
 /* Sign of a, magnitude of b: bits, no arithmetic. */
-static inline uint32_t num_f32_copysign(uint32_t a, uint32_t b) {
+NUM_INLINE uint32_t num_f32_copysign(uint32_t a, uint32_t b) {
     return (a & NUM_F32_SIGN) | (b & ~NUM_F32_SIGN);
 }
 
@@ -189,20 +189,24 @@ struct num_minmax {
     bool xorsign; /* .xorsign.abs: magnitudes are compared, the sign is that of the product */
 };
 
-/* -0 is less than +0; a winning number is copied bit for bit. `nan_word` is the NaN of the type,
- * keys are the operands as integers in numeric order. */
-static inline uint32_t num_f32_minmax(uint32_t a, uint32_t b, struct num_minmax how) {
-    bool a_nan = num_f32_is_nan(a), b_nan = num_f32_is_nan(b);
-    uint32_t sign = (a ^ b) & NUM_F32_SIGN;
+/* The word as an integer in numeric order, -0 below +0; a NaN goes where `nan_key` says. */
+NUM_INLINE int32_t num_f32_key(uint32_t x, int32_t nan_key) {
+    int32_t key = (int32_t)x ^ (int32_t)((uint32_t)((int32_t)x >> 31) >> 1);
+    int32_t is_nan = (int32_t)(NUM_F32_INF - (x & ~NUM_F32_SIGN)) >> 31; /* all ones or none */
+    return (key & ~is_nan) | (nan_key & is_nan);
+}
+
+/* A winning number is copied bit for bit. A NaN stands at the losing end of the order, under .NaN
+ * at the winning one. */
+NUM_INLINE uint32_t num_f32_minmax(uint32_t a, uint32_t b, struct num_minmax how) {
+    uint32_t sign = how.xorsign ? (a ^ b) & NUM_F32_SIGN : 0;
     a = how.xorsign ? a & ~NUM_F32_SIGN : a;
     b = how.xorsign ? b & ~NUM_F32_SIGN : b;
-    int32_t a_key = (int32_t)(a ^ (a >> 31 ? ~NUM_F32_SIGN : 0));
-    int32_t b_key = (int32_t)(b ^ (b >> 31 ? ~NUM_F32_SIGN : 0));
-    bool take_a = how.max ? a_key >= b_key : a_key <= b_key;
-    uint32_t number = (take_a && !a_nan) || b_nan ? a : b;
-    number = how.xorsign ? number | sign : number;
-    bool is_nan = how.nan ? a_nan || b_nan : a_nan && b_nan;
-    return is_nan ? NUM_F32_NAN : number;
+    int32_t nan_key = how.max == how.nan ? 0x7fc00000 : -0x7fc00000;
+    int32_t a_key = num_f32_key(a, nan_key), b_key = num_f32_key(b, nan_key);
+    uint32_t greater = a_key >= b_key ? a : b, smaller = a_key >= b_key ? b : a;
+    uint32_t number = how.max ? greater : smaller;
+    return num_f32_is_nan(number) ? NUM_F32_NAN : number | sign;
 }
 
 #endif

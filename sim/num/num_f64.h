@@ -18,16 +18,16 @@
 #define NUM_F64_SIGN UINT64_C(0x8000000000000000)
 #define NUM_F64_ONE  UINT64_C(0x3ff0000000000000)
 
-static inline bool num_f64_is_nan(uint64_t x) {
+NUM_INLINE bool num_f64_is_nan(uint64_t x) {
     return (x & ~NUM_F64_SIGN) > NUM_F64_INF;
 }
 
-static inline uint64_t num_f64_quiet(uint64_t nan) {
+NUM_INLINE uint64_t num_f64_quiet(uint64_t nan) {
     return nan | UINT64_C(0x0008000000000000);
 }
 
 /* The result of an operation: `value` unless NaN came in or out; `first` goes before `second`. */
-static inline uint64_t num_f64_word(double value, uint64_t first, uint64_t second) {
+NUM_INLINE uint64_t num_f64_word(double value, uint64_t first, uint64_t second) {
     uint64_t word = bits_from_f64(value);
     word = num_f64_is_nan(word) ? NUM_F64_NAN : word;
     word = num_f64_is_nan(second) ? num_f64_quiet(second) : word;
@@ -41,68 +41,68 @@ uint64_t num_f64_mul_directed(uint64_t a, uint64_t b, enum num_round mode);
 uint64_t num_f64_div_directed(uint64_t a, uint64_t b, enum num_round mode);
 uint64_t num_f64_sqrt_directed(uint64_t a, enum num_round mode);
 
-static inline uint64_t num_f64_add(uint64_t a, uint64_t b, enum num_round mode) {
+NUM_INLINE uint64_t num_f64_add(uint64_t a, uint64_t b, enum num_round mode) {
     if (mode != NUM_RN)
         return num_f64_add_directed(a, b, mode);
     return num_f64_word(bits_to_f64(a) + bits_to_f64(b), b, a);
 }
 
-static inline uint64_t num_f64_sub(uint64_t a, uint64_t b, enum num_round mode) {
+NUM_INLINE uint64_t num_f64_sub(uint64_t a, uint64_t b, enum num_round mode) {
     if (num_f64_is_nan(b))
         return num_f64_quiet(b);
     return num_f64_add(a, b ^ NUM_F64_SIGN, mode);
 }
 
-static inline uint64_t num_f64_mul(uint64_t a, uint64_t b, enum num_round mode) {
+NUM_INLINE uint64_t num_f64_mul(uint64_t a, uint64_t b, enum num_round mode) {
     if (mode != NUM_RN)
         return num_f64_mul_directed(a, b, mode);
     return num_f64_word(bits_to_f64(a) * bits_to_f64(b), b, a);
 }
 
-static inline uint64_t num_f64_fma(uint64_t a, uint64_t b, uint64_t c, enum num_round mode) {
+NUM_INLINE uint64_t num_f64_fma(uint64_t a, uint64_t b, uint64_t c, enum num_round mode) {
     if (mode != NUM_RN)
         return num_f64_fma_directed(a, b, c, mode);
     uint64_t word = num_f64_word(fma(bits_to_f64(a), bits_to_f64(b), bits_to_f64(c)), b, a);
     return num_f64_is_nan(c) ? num_f64_quiet(c) : word;
 }
 
-static inline uint64_t num_f64_div(uint64_t a, uint64_t b, enum num_round mode) {
+NUM_INLINE uint64_t num_f64_div(uint64_t a, uint64_t b, enum num_round mode) {
     if (mode != NUM_RN)
         return num_f64_div_directed(a, b, mode);
     return num_f64_word(bits_to_f64(a) / bits_to_f64(b), a, b);
 }
 
-static inline uint64_t num_f64_rcp(uint64_t a, enum num_round mode) {
+NUM_INLINE uint64_t num_f64_rcp(uint64_t a, enum num_round mode) {
     return num_f64_div(NUM_F64_ONE, a, mode);
 }
 
-static inline uint64_t num_f64_sqrt(uint64_t a, enum num_round mode) {
+NUM_INLINE uint64_t num_f64_sqrt(uint64_t a, enum num_round mode) {
     if (mode != NUM_RN)
         return num_f64_sqrt_directed(a, mode);
     return num_f64_word(sqrt(bits_to_f64(a)), a, a);
 }
 
 /* A NaN keeps its sign and payload, quieted. */
-static inline uint64_t num_f64_neg(uint64_t a) {
+NUM_INLINE uint64_t num_f64_neg(uint64_t a) {
     return num_f64_is_nan(a) ? num_f64_quiet(a) : a ^ NUM_F64_SIGN;
 }
 
-static inline uint64_t num_f64_abs(uint64_t a) {
+NUM_INLINE uint64_t num_f64_abs(uint64_t a) {
     return num_f64_is_nan(a) ? num_f64_quiet(a) : a & ~NUM_F64_SIGN;
 }
 
-static inline uint64_t num_f64_copysign(uint64_t a, uint64_t b) {
+NUM_INLINE uint64_t num_f64_copysign(uint64_t a, uint64_t b) {
     return (a & NUM_F64_SIGN) | (b & ~NUM_F64_SIGN);
 }
 
 /* The number wins over a NaN; of two NaNs the result is b, quieted. */
-static inline uint64_t num_f64_minmax(uint64_t a, uint64_t b, bool max) {
+NUM_INLINE uint64_t num_f64_minmax(uint64_t a, uint64_t b, bool max) {
     bool a_nan = num_f64_is_nan(a), b_nan = num_f64_is_nan(b);
     int64_t a_key = (int64_t)(a ^ (a >> 63 ? ~NUM_F64_SIGN : 0));
     int64_t b_key = (int64_t)(b ^ (b >> 63 ? ~NUM_F64_SIGN : 0));
     bool take_a = max ? a_key >= b_key : a_key <= b_key;
-    uint64_t number = (take_a && !a_nan) || b_nan ? a : b;
-    return a_nan && b_nan ? num_f64_quiet(b) : number;
+    uint64_t number = (take_a & !a_nan) | b_nan ? a : b;
+    return a_nan & b_nan ? num_f64_quiet(b) : number;
 }
 
 #endif

@@ -19,30 +19,30 @@
 #define NUM_F16_ONE   UINT16_C(0x3c00)
 #define NUM_BF16_INF  UINT16_C(0x7f80)
 
-static inline bool num_f16_is_nan(uint16_t x) {
+NUM_INLINE bool num_f16_is_nan(uint16_t x) {
     return (x & 0x7fff) > NUM_F16_INF;
 }
 
-static inline bool num_bf16_is_nan(uint16_t x) {
+NUM_INLINE bool num_bf16_is_nan(uint16_t x) {
     return (x & 0x7fff) > NUM_BF16_INF;
 }
 
-static inline uint16_t num_f16_flush(uint16_t x) {
+NUM_INLINE uint16_t num_f16_flush(uint16_t x) {
     return (x & NUM_F16_INF) ? x : (x & NUM_HALF_SIGN);
 }
 
-static inline uint16_t num_f16_saturate(uint16_t x) {
+NUM_INLINE uint16_t num_f16_saturate(uint16_t x) {
     uint16_t at_most_one = x > NUM_F16_ONE ? NUM_F16_ONE : x;
     return x > NUM_F16_INF ? 0 : at_most_one;
 }
 
 /* .relu: negative numbers and -0 give +0; NaN stays. Works for both types. */
-static inline uint16_t num_half_relu(uint16_t x) {
+NUM_INLINE uint16_t num_half_relu(uint16_t x) {
     return x & NUM_HALF_SIGN ? 0 : x;
 }
 
 /* Exact. NaN gives the f32 NaN 7fffffff. */
-static inline uint32_t num_f16_to_f32(uint16_t x) {
+NUM_INLINE uint32_t num_f16_to_f32(uint16_t x) {
     uint32_t magnitude = (uint32_t)(x & 0x7fff) << 13;
     uint32_t finite = bits_from_f32(bits_to_f32(magnitude) * 0x1p112f);
     uint32_t special = magnitude > 0x0f800000 ? NUM_F32_NAN : NUM_F32_INF;
@@ -51,11 +51,11 @@ static inline uint32_t num_f16_to_f32(uint16_t x) {
 }
 
 /* A shift: NaN payloads survive, as `cvt.f32.bf16` keeps them. */
-static inline uint32_t num_bf16_to_f32(uint16_t x) {
+NUM_INLINE uint32_t num_bf16_to_f32(uint16_t x) {
     return (uint32_t)x << 16;
 }
 
-static inline uint16_t num_f16_from_f32(uint32_t x) {
+NUM_INLINE uint16_t num_f16_from_f32(uint32_t x) {
     uint32_t magnitude = x & ~NUM_F32_SIGN;
     uint32_t normal = (magnitude + 0xfff + ((magnitude >> 13) & 1)) >> 13;
     /* 0.5 has 2^-24 as last place, as f16 subnormals do: the addition rounds. */
@@ -66,40 +66,39 @@ static inline uint16_t num_f16_from_f32(uint32_t x) {
     return (uint16_t)(magnitude > NUM_F32_INF ? NUM_HALF_NAN : word);
 }
 
-static inline uint16_t num_bf16_from_f32(uint32_t x) {
+NUM_INLINE uint16_t num_bf16_from_f32(uint32_t x) {
     uint32_t word = (x + 0x7fff + ((x >> 16) & 1)) >> 16;
     return (uint16_t)(num_f32_is_nan(x) ? NUM_HALF_NAN : word);
 }
 
 /* The exact a + b in f32, rounded to odd (see num_odd_f64). */
-static inline float num_odd_sum_f32(float a, float b) {
+NUM_INLINE float num_odd_sum_f32(float a, float b) {
     float sum = a + b;
     float b_part = sum - a;
     float rest = (a - (sum - b_part)) + (b - b_part);
-    uint32_t word = bits_from_f32(sum);
-    bool inexact = rest < 0 || rest > 0;
-    bool rounded_up = (rest < 0) == (sum > 0);
-    uint32_t odd = rounded_up ? word - 1 : word + 1;
-    return bits_to_f32(inexact && !(word & 1) ? odd : word);
+    uint32_t word = bits_from_f32(sum), tail = bits_from_f32(rest);
+    uint32_t inexact = (tail & ~NUM_F32_SIGN) - 1 < NUM_F32_INF; /* neither zero nor NaN */
+    uint32_t step = 1 - 2 * ((word ^ tail) >> 31);
+    return bits_to_f32(word + (step & (0 - (inexact & ~word))));
 }
 
 /* f32 has more than twice the digits of f16 and all its range: rounding a sum or product first to
  * f32 and then to f16 rounds as once. */
-static inline uint16_t num_f16_add(uint16_t a, uint16_t b) {
+NUM_INLINE uint16_t num_f16_add(uint16_t a, uint16_t b) {
     float sum = bits_to_f32(num_f16_to_f32(a)) + bits_to_f32(num_f16_to_f32(b));
     return num_f16_from_f32(bits_from_f32(sum));
 }
 
-static inline uint16_t num_f16_sub(uint16_t a, uint16_t b) {
+NUM_INLINE uint16_t num_f16_sub(uint16_t a, uint16_t b) {
     return num_f16_add(a, b ^ NUM_HALF_SIGN);
 }
 
-static inline uint16_t num_f16_mul(uint16_t a, uint16_t b) {
+NUM_INLINE uint16_t num_f16_mul(uint16_t a, uint16_t b) {
     float product = bits_to_f32(num_f16_to_f32(a)) * bits_to_f32(num_f16_to_f32(b));
     return num_f16_from_f32(bits_from_f32(product));
 }
 
-static inline uint16_t num_f16_fma(uint16_t a, uint16_t b, uint16_t c) {
+NUM_INLINE uint16_t num_f16_fma(uint16_t a, uint16_t b, uint16_t c) {
     float product = bits_to_f32(num_f16_to_f32(a)) * bits_to_f32(num_f16_to_f32(b));
     float sum = num_odd_sum_f32(product, bits_to_f32(num_f16_to_f32(c)));
     return num_f16_from_f32(bits_from_f32(sum));
@@ -107,97 +106,100 @@ static inline uint16_t num_f16_fma(uint16_t a, uint16_t b, uint16_t c) {
 
 /* The forms with .ftz: operands flushed, and a result below 2^-14 even after rounding to 11 digits
  * without a lower end of the exponent (as num_f32_is_tiny; a sum is exact there). */
-static inline uint16_t num_f16_flush_result(float exact) {
+NUM_INLINE uint16_t num_f16_flush_result(float exact) {
     uint16_t word = num_f16_from_f32(bits_from_f32(exact));
     return fabsf(exact) < 0x1.ffep-15f ? word & NUM_HALF_SIGN : word;
 }
 
-static inline uint16_t num_f16_add_ftz(uint16_t a, uint16_t b) {
+NUM_INLINE uint16_t num_f16_add_ftz(uint16_t a, uint16_t b) {
     return num_f16_flush(num_f16_add(num_f16_flush(a), num_f16_flush(b)));
 }
 
-static inline uint16_t num_f16_sub_ftz(uint16_t a, uint16_t b) {
+NUM_INLINE uint16_t num_f16_sub_ftz(uint16_t a, uint16_t b) {
     return num_f16_add_ftz(a, b ^ NUM_HALF_SIGN);
 }
 
-static inline uint16_t num_f16_mul_ftz(uint16_t a, uint16_t b) {
+NUM_INLINE uint16_t num_f16_mul_ftz(uint16_t a, uint16_t b) {
     float x = bits_to_f32(num_f16_to_f32(num_f16_flush(a)));
     float y = bits_to_f32(num_f16_to_f32(num_f16_flush(b)));
     return num_f16_flush_result(x * y);
 }
 
-static inline uint16_t num_f16_fma_ftz(uint16_t a, uint16_t b, uint16_t c) {
+NUM_INLINE uint16_t num_f16_fma_ftz(uint16_t a, uint16_t b, uint16_t c) {
     float x = bits_to_f32(num_f16_to_f32(num_f16_flush(a)));
     float y = bits_to_f32(num_f16_to_f32(num_f16_flush(b)));
     float z = bits_to_f32(num_f16_to_f32(num_f16_flush(c)));
     return num_f16_flush_result(num_odd_sum_f32(x * y, z));
 }
 
-static inline uint16_t num_bf16_add(uint16_t a, uint16_t b) {
+NUM_INLINE uint16_t num_bf16_add(uint16_t a, uint16_t b) {
     float sum = bits_to_f32(num_bf16_to_f32(a)) + bits_to_f32(num_bf16_to_f32(b));
     return num_bf16_from_f32(bits_from_f32(sum));
 }
 
-static inline uint16_t num_bf16_sub(uint16_t a, uint16_t b) {
+NUM_INLINE uint16_t num_bf16_sub(uint16_t a, uint16_t b) {
     return num_bf16_add(a, b ^ NUM_HALF_SIGN);
 }
 
-static inline uint16_t num_bf16_mul(uint16_t a, uint16_t b) {
+NUM_INLINE uint16_t num_bf16_mul(uint16_t a, uint16_t b) {
     float product = bits_to_f32(num_bf16_to_f32(a)) * bits_to_f32(num_bf16_to_f32(b));
     return num_bf16_from_f32(bits_from_f32(product));
 }
 
 /* The product can leave the range of f32, so the sum is made in double and brought to f32 by
  * another rounding to odd. */
-static inline uint16_t num_bf16_fma(uint16_t a, uint16_t b, uint16_t c) {
+NUM_INLINE uint16_t num_bf16_fma(uint16_t a, uint16_t b, uint16_t c) {
     double x = (double)bits_to_f32(num_bf16_to_f32(a));
     double y = (double)bits_to_f32(num_bf16_to_f32(b));
     double sum = num_odd_sum_f64(x * y, (double)bits_to_f32(num_bf16_to_f32(c)));
     float near = (float)sum;
     uint32_t word = bits_from_f32(near);
-    bool inexact = (double)near < sum || (double)near > sum;
-    bool rounded_up = fabs((double)near) > fabs(sum);
-    uint32_t odd = rounded_up ? word - 1 : word + 1;
-    return num_bf16_from_f32(inexact && !(word & 1) ? odd : word);
+    uint32_t above = fabs((double)near) > fabs(sum), below = fabs((double)near) < fabs(sum);
+    uint32_t step = below - above;
+    return num_bf16_from_f32(word + (step & (0 - (~word & 1))));
 }
 
-static inline uint16_t num_f16_neg(uint16_t a) {
+NUM_INLINE uint16_t num_f16_neg(uint16_t a) {
     return num_f16_is_nan(a) ? NUM_HALF_NAN : (uint16_t)(a ^ NUM_HALF_SIGN);
 }
 
-static inline uint16_t num_f16_abs(uint16_t a) {
+NUM_INLINE uint16_t num_f16_abs(uint16_t a) {
     return num_f16_is_nan(a) ? NUM_HALF_NAN : a & 0x7fff;
 }
 
-static inline uint16_t num_bf16_neg(uint16_t a) {
+NUM_INLINE uint16_t num_bf16_neg(uint16_t a) {
     return num_bf16_is_nan(a) ? NUM_HALF_NAN : (uint16_t)(a ^ NUM_HALF_SIGN);
 }
 
-static inline uint16_t num_bf16_abs(uint16_t a) {
+NUM_INLINE uint16_t num_bf16_abs(uint16_t a) {
     return num_bf16_is_nan(a) ? NUM_HALF_NAN : a & 0x7fff;
 }
 
-/* As num_f32_minmax; `infinity` is the word of the type's infinity. */
-static inline uint16_t num_half_minmax(uint16_t a, uint16_t b, struct num_minmax how,
-                                       uint16_t infinity) {
-    bool a_nan = (a & 0x7fff) > infinity, b_nan = (b & 0x7fff) > infinity;
-    uint16_t sign = (a ^ b) & NUM_HALF_SIGN;
-    a = how.xorsign ? a & 0x7fff : a;
-    b = how.xorsign ? b & 0x7fff : b;
-    int16_t a_key = (int16_t)(a ^ (a >> 15 ? 0x7fff : 0));
-    int16_t b_key = (int16_t)(b ^ (b >> 15 ? 0x7fff : 0));
-    bool take_a = how.max ? a_key >= b_key : a_key <= b_key;
-    uint16_t number = (take_a && !a_nan) || b_nan ? a : b;
-    number = how.xorsign ? number | sign : number;
-    bool is_nan = how.nan ? a_nan || b_nan : a_nan && b_nan;
-    return is_nan ? NUM_HALF_NAN : number;
+NUM_INLINE int32_t num_half_key(uint32_t x, uint32_t infinity, int32_t nan_key) {
+    int32_t negative = (int32_t)(x << 16) >> 31; /* all ones or none */
+    int32_t key = (int32_t)(x & 0x7fff) ^ negative;
+    int32_t is_nan = (int32_t)(infinity - (x & 0x7fff)) >> 31;
+    return (key & ~is_nan) | (nan_key & is_nan);
 }
 
-static inline uint16_t num_f16_minmax(uint16_t a, uint16_t b, struct num_minmax how) {
+/* As num_f32_minmax; `infinity` is the word of the type's infinity. */
+NUM_INLINE uint16_t num_half_minmax(uint32_t a, uint32_t b, struct num_minmax how,
+                                    uint32_t infinity) {
+    uint32_t sign = how.xorsign ? (a ^ b) & NUM_HALF_SIGN : 0;
+    a = how.xorsign ? a & 0x7fff : a;
+    b = how.xorsign ? b & 0x7fff : b;
+    int32_t nan_key = how.max == how.nan ? 0x7fc00000 : -0x7fc00000;
+    int32_t a_key = num_half_key(a, infinity, nan_key), b_key = num_half_key(b, infinity, nan_key);
+    uint32_t greater = a_key >= b_key ? a : b, smaller = a_key >= b_key ? b : a;
+    uint32_t number = how.max ? greater : smaller;
+    return (uint16_t)((number & 0x7fff) > infinity ? NUM_HALF_NAN : number | sign);
+}
+
+NUM_INLINE uint16_t num_f16_minmax(uint16_t a, uint16_t b, struct num_minmax how) {
     return num_half_minmax(a, b, how, NUM_F16_INF);
 }
 
-static inline uint16_t num_bf16_minmax(uint16_t a, uint16_t b, struct num_minmax how) {
+NUM_INLINE uint16_t num_bf16_minmax(uint16_t a, uint16_t b, struct num_minmax how) {
     return num_half_minmax(a, b, how, NUM_BF16_INF);
 }
 

@@ -166,6 +166,8 @@ static bool fit_scalar(const struct fit *f, const struct isa_item *item, enum pt
                        const struct ptx_raw *raw) {
     if (raw->negated && !item->negatable)
         return refuse(f, raw, "a predicate cannot be negated here");
+    if (item->sink_only && raw->kind != RAW_SINK)
+        return refuse(f, raw, "only '_' can stand here");
     if (is_constant(raw))
         return fit_constant(f, item, type, raw);
     if (item->immediate_only)

@@ -154,6 +154,36 @@ static void scatter_chunk(const uint8_t *chunk, uint32_t element_bytes, uint32_t
     }
 }
 
+/* The 16 bytes at a shared address, NULL when they are not all in the memory. */
+static inline const uint8_t *chunk_at(const struct canonical_memory *memory, uint32_t address) {
+    uint32_t offset = address - memory->base_bytes;
+    bool inside = address >= memory->base_bytes && memory->size_bytes >= CHUNK_BYTES &&
+                  offset <= memory->size_bytes - CHUNK_BYTES;
+    return inside ? memory->bytes + offset : NULL;
+}
+
+/* K-major operands of whole chunks that are stored as they are: nearly all there are. */
+static enum canonical_error gather_plain(const struct canonical *layout,
+                                         const struct canonical_memory *memory, uint32_t mn_count,
+                                         uint32_t chunks, uint8_t *out, size_t row_bytes,
+                                         uint32_t *outside_bytes) {
+    /* Copies, since `out` may alias anything that is only pointed to. */
+    const struct canonical own_layout = *layout;
+    const struct canonical_memory own_memory = *memory;
+    for (uint32_t mn = 0; mn < mn_count; mn++) {
+        for (uint32_t c = 0; c < chunks; c++) {
+            uint32_t address = canonical_chunk_address(&own_layout, mn, c);
+            const uint8_t *chunk = chunk_at(&own_memory, address);
+            if (chunk == NULL) {
+                *outside_bytes = address;
+                return CANONICAL_OUTSIDE;
+            }
+            memcpy(out + mn * row_bytes + c * CHUNK_BYTES, chunk, CHUNK_BYTES);
+        }
+    }
+    return CANONICAL_OK;
+}
+
 enum canonical_error canonical_gather(const struct canonical *layout,
                                       const struct canonical_memory *memory, uint32_t mn_count,
                                       uint32_t k_count, uint8_t *out, size_t row_bytes,
@@ -162,17 +192,19 @@ enum canonical_error canonical_gather(const struct canonical *layout,
     uint32_t lines = k_major ? mn_count : k_count;
     uint32_t line_bytes = canonical_line_bytes(layout->element, k_major ? k_count : mn_count);
     uint32_t element_bytes = canonical_gathered_bytes(layout->element);
+    if (k_major && line_bytes % CHUNK_BYTES == 0 && layout->element < CANONICAL_4BIT_IN_16B)
+        return gather_plain(layout, memory, mn_count, line_bytes / CHUNK_BYTES, out, row_bytes,
+                            outside_bytes);
     for (uint32_t line = 0; line < lines; line++) {
         for (uint32_t byte = 0; byte < line_bytes; byte += CHUNK_BYTES) {
             uint32_t address = canonical_byte_address(layout, line, byte);
-            uint32_t offset = address - memory->base_bytes;
-            if (address < memory->base_bytes || memory->size_bytes < CHUNK_BYTES ||
-                offset > memory->size_bytes - CHUNK_BYTES) {
+            const uint8_t *stored = chunk_at(memory, address);
+            uint8_t chunk[CHUNK_BYTES];
+            if (stored == NULL) {
                 *outside_bytes = address;
                 return CANONICAL_OUTSIDE;
             }
-            uint8_t chunk[CHUNK_BYTES];
-            expand_chunk(layout->element, memory->bytes + offset, chunk);
+            expand_chunk(layout->element, stored, chunk);
             if (k_major) {
                 uint32_t rest = line_bytes - byte;
                 memcpy(out + line * row_bytes + byte, chunk,

@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "decode_kinds.h"
+#include "hash.h"
 
 /* The field's meaning; the field must exist. */
 static const char *meaning(const struct decode_report *report, const char *name) {
@@ -124,6 +125,34 @@ Test(decode, token) {
     decode_free(&report);
 }
 
+/* Any word is explained or refused, and refused exactly when the unit refuses it. */
+Test(decode, random_words) {
+    for (uint64_t i = 0; i < 20000; i++) {
+        uint64_t word = hash_mix64(i);
+        if (i % 2 == 0) /* near a good descriptor */
+            word = 0x4000404000010000 ^ (word & hash_mix64(~i) & hash_mix64(i << 32));
+        struct decode_report report = {0};
+        struct decode_smem_desc_options options =
+            for_arch(i % 4 < 2 ? SMEM_DESC_SM100 : SMEM_DESC_SM90, -1);
+        struct smem_desc desc;
+        decode_smem_desc(&report, word, &options);
+        cr_assert_eq(report.problem_count == 0,
+                     smem_desc_decode(options.arch, word, &desc) == SMEM_DESC_OK);
+        decode_free(&report);
+        report = (struct decode_report){0};
+        enum instr_desc_kind kind = (enum instr_desc_kind)(i % (INSTR_DESC_KIND_COUNT + 1));
+        decode_idesc(&report, (uint32_t)word, kind);
+        cr_assert_gt(report.field_count, 10);
+        decode_free(&report);
+        report = (struct decode_report){0};
+        decode_token(&report, word);
+        decode_free(&report);
+        report = (struct decode_report){0};
+        decode_mbarrier_word(&report, word);
+        decode_free(&report);
+    }
+}
+
 static const struct tmap map_of_a_tile = {
     .global_address = 0x7f0000000000,
     .type = TMAP_BFLOAT16,
@@ -153,6 +182,25 @@ Test(decode, tensormap) {
     decode_tensormap(&report, image, TMAP_SM_100);
     cr_assert_eq(report.problem_count, 1);
     decode_free(&report);
+}
+
+/* A good map with some bits flipped: explained or refused, never more. */
+Test(decode, random_tensormaps) {
+    size_t refused = 0;
+    for (uint64_t i = 0; i < 20000; i++) {
+        struct decode_report report = {0};
+        uint8_t image[TMAP_IMAGE_BYTES];
+        tmap_encode(&map_of_a_tile, image);
+        for (uint64_t flip = 0; flip <= i % 3; flip++) {
+            uint64_t bit = hash_mix64(3 * i + flip) % 512;
+            image[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        }
+        decode_tensormap(&report, image, i % 2 == 0 ? TMAP_SM_100 : TMAP_SM_90);
+        cr_assert_eq(report.problem_count == 0, report.field_count > 0);
+        refused += report.problem_count;
+        decode_free(&report);
+    }
+    cr_assert(refused > 100 && refused < 19900, "%zu refused", refused);
 }
 
 /* Runs `siltwin decode` with the words of one line. */

@@ -1,4 +1,5 @@
 #include <criterion/criterion.h>
+#include <jansson.h>
 #include <string.h>
 
 #include "draw.h"
@@ -37,7 +38,7 @@ Test(draw, text) {
     struct draw_page page = {0};
     struct strbuf out = {0};
     small_page(&page);
-    draw_text(&page, 80, 0, &out);
+    draw_text(&page, 80, false, &out);
     cr_assert_str_eq(strbuf_text(&out), "Title <&>\n"
                                         "\n"
                                         "grid\n"
@@ -57,7 +58,7 @@ Test(draw, text_is_cut_into_blocks) {
     struct draw_page page = {0};
     struct strbuf out = {0};
     small_page(&page);
-    draw_text(&page, 18, 0, &out);
+    draw_text(&page, 18, false, &out);
     cr_assert_not_null(strstr(strbuf_text(&out), "    | c0  c1 \n"
                                                  "    +--------\n"
                                                  "  0 | x0  x1 \n"
@@ -65,7 +66,7 @@ Test(draw, text_is_cut_into_blocks) {
                                                  "\n"
                                                  "    | c2  c3 \n"));
     strbuf_clear(&out);
-    draw_text(&page, 1, 0, &out);
+    draw_text(&page, 1, false, &out);
     cr_assert_eq(count_of(strbuf_text(&out), "\n    | c"), 2);
     strbuf_free(&out);
     draw_free(&page);
@@ -75,10 +76,10 @@ Test(draw, colour_only_when_asked) {
     struct draw_page page = {0};
     struct strbuf out = {0};
     small_page(&page);
-    draw_text(&page, 80, 0, &out);
+    draw_text(&page, 80, false, &out);
     cr_assert_null(strchr(strbuf_text(&out), '\033'));
     strbuf_clear(&out);
-    draw_text(&page, 80, 1, &out);
+    draw_text(&page, 80, true, &out);
     cr_assert_eq(count_of(strbuf_text(&out), "\033[30;48;5;"), 7);
     cr_assert_eq(count_of(strbuf_text(&out), "\033[0m"), 7);
     strbuf_free(&out);
@@ -113,4 +114,23 @@ Test(draw, room_is_bounded) {
     cr_assert_eq(page.note_count, DRAW_NOTES_MAX);
     draw_free(&page);
     cr_assert_eq(page.grid_count, 0);
+}
+
+Test(draw, json) {
+    struct draw_page page = {0};
+    struct strbuf out = {0};
+    json_error_t error;
+    small_page(&page);
+    cr_assert(draw_json(&page, &out));
+    json_t *root = json_loads(strbuf_text(&out), 0, &error);
+    cr_assert_not_null(root, "%s", error.text);
+    cr_assert_str_eq(json_string_value(json_object_get(root, "schema")), "siltwin.layout/1");
+    json_t *grid = json_array_get(json_object_get(root, "grids"), 0);
+    json_t *row = json_array_get(json_object_get(grid, "cells"), 1);
+    cr_assert_str_eq(json_string_value(json_array_get(row, 2)), "x6");
+    cr_assert(json_is_null(json_array_get(row, 3)));
+    cr_assert_eq(json_array_size(json_object_get(grid, "columns")), 4);
+    json_decref(root);
+    strbuf_free(&out);
+    draw_free(&page);
 }

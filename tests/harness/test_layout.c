@@ -157,6 +157,8 @@ Test(layout, exit_status) {
         {"layout swizzle 128B", EXIT_AS_EXPECTED},
         {"layout swizzle none --start 0x490 --rows 3 --width 60", EXIT_AS_EXPECTED},
         {"layout swizzle 128B --svg -", EXIT_AS_EXPECTED},
+        {"layout swizzle 64B --json", EXIT_AS_EXPECTED},
+        {"layout swizzle 64B --json --svg -", EXIT_USAGE},
         {"layout canonical", EXIT_AS_EXPECTED},
         {"layout canonical --desc 0x4000404000010000 --rows 8 --k 64", EXIT_AS_EXPECTED},
         {"layout canonical --major MN --swizzle 128B_ATOM_32B --element 32", EXIT_AS_EXPECTED},

@@ -243,6 +243,29 @@ Test(canonical, gather) {
     free(out);
 }
 
+/* Counts that end inside a chunk leave the bytes behind a row alone. */
+Test(canonical, gather_cuts_the_last_chunk) {
+    uint8_t bytes[4096], out[64 * 64];
+    for (uint32_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(i % 251);
+    struct canonical_memory memory = {bytes, 0, sizeof bytes};
+    struct smem_desc desc = {.sbo_bytes = 1024, .lbo_bytes = 1024, .swizzle = SWIZZLE_64B};
+    for (int major = CANONICAL_K; major <= CANONICAL_MN; major++) {
+        struct canonical layout;
+        uint32_t outside;
+        cr_assert_eq(canonical_prepare(&desc, (enum canonical_major)major, CANONICAL_8BIT, &layout),
+                     CANONICAL_OK);
+        memset(out, 0xee, sizeof out);
+        cr_assert_eq(canonical_gather(&layout, &memory, 13, 21, out, 64, &outside), CANONICAL_OK);
+        for (uint32_t mn = 0; mn < 64; mn++)
+            for (uint32_t k = 0; k < 64; k++) {
+                bool inside = mn < 13 && k < 21;
+                uint32_t at = inside ? canonical_place(&layout, mn, k).address_bytes : 0;
+                cr_assert_eq(out[mn * 64 + k], inside ? bytes[at] : 0xee, "(%u, %u)", mn, k);
+            }
+    }
+}
+
 Test(canonical, gather_stays_inside) {
     uint8_t bytes[2048] = {0}, out[128 * 32];
     struct smem_desc desc = {.start_bytes = 0x400, .sbo_bytes = 1024, .swizzle = SWIZZLE_128B};

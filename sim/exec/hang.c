@@ -1,0 +1,154 @@
+#include "launch.h"
+
+/* What the user reads when a launch ends badly: the place and reason of a fault; for a hang every
+ * barrier in the wait and every warp that waits. */
+
+const char *fault_text(enum fault_kind kind) {
+    static const char *const text[] = {
+        [FAULT_NONE] = "no fault",
+        [FAULT_ILLEGAL_ADDRESS] = "illegal address",
+        [FAULT_MISALIGNED_ADDRESS] = "misaligned address",
+        [FAULT_ILLEGAL_INSTRUCTION] = "illegal instruction",
+        [FAULT_ADDRESS_SPACE] = "invalid address space",
+        [FAULT_INVALID_PC] = "invalid program counter",
+        [FAULT_LAUNCH_FAILED] = "launch failed",
+        [FAULT_ASSERT] = "assertion failed",
+        [FAULT_TENSOR_MEMORY_LEAK] = "Tensor Memory leak",
+        [FAULT_HANG] = "hang",
+        [FAULT_BUDGET] = "instruction budget used up",
+        [FAULT_UNSUPPORTED] = "not modelled",
+        [FAULT_NO_MEMORY] = "out of host memory",
+    };
+    return text[kind];
+}
+
+void report_fault(const struct run *run, const struct fault *fault, struct strbuf *out) {
+    if (fault->file != NULL)
+        strbuf_printf(out, "%s:%u:%u: ", fault->file, fault->line, fault->column);
+    strbuf_printf(out, "error: %s: %s\n", fault_text(fault->kind), fault->reason);
+    if (fault->file != NULL)
+        ptx_print_line(run->kernel->module, fault->line, fault->column, out);
+    strbuf_printf(out, "  kernel %s, cta (%u,%u,%u), warp %u, lanes 0x%08x\n",
+                  run->kernel->info.name, fault->cta[0], fault->cta[1], fault->cta[2], fault->warp,
+                  fault->lanes);
+}
+
+static void print_arrivals(const struct mbarrier_entry *entry, struct strbuf *out) {
+    if (entry->arrival_count == 0) {
+        strbuf_puts(out, "    nobody arrived in this phase\n");
+        return;
+    }
+    uint32_t kept =
+        entry->arrival_count < ARRIVALS_KEPT ? entry->arrival_count : (uint32_t)ARRIVALS_KEPT;
+    strbuf_printf(out, "    %u operations in this phase, the last %u:\n", entry->arrival_count,
+                  kept);
+    for (uint32_t i = 0; i < kept; i++) {
+        const struct mbarrier_arrival *a =
+            &entry->arrivals[(entry->arrival_count - kept + i) % ARRIVALS_KEPT];
+        uint32_t line = a->insn == NULL ? 0 : a->insn->ir->line;
+        const char *opcode = a->insn == NULL ? "?" : isa_row(a->insn->ir->form)->opcode;
+        if (a->warp == UINT32_MAX)
+            strbuf_printf(out, "      completion of line %u: %s\n", line, opcode);
+        else
+            strbuf_printf(out, "      warp %u lane %u at line %u: %s\n", a->warp, a->lane, line,
+                          opcode);
+    }
+}
+
+/* Whether a group of the CTA waits for that barrier. */
+static bool is_awaited(const struct cta *cta, uint32_t address) {
+    for (uint32_t k = 0; k < cta->warp_count; k++)
+        for (uint32_t g = 0; g < cta->warps[k].sched->group_count; g++) {
+            const struct wait *wait = &cta->warps[k].sched->groups[g].wait;
+            if (wait->kind == WAIT_MBARRIER && wait->address == address)
+                return true;
+        }
+    return false;
+}
+
+static void print_mbarriers(const struct cta *cta, struct strbuf *out) {
+    for (uint32_t i = 0; i < cta->state->mbarrier_count; i++) {
+        const struct mbarrier_entry *entry = &cta->state->mbarriers[i];
+        if (!is_awaited(cta, entry->address))
+            continue;
+        strbuf_puts(out, "  mbarrier ");
+        image_print_shared(cta->launch->kernel, entry->address, out);
+        strbuf_printf(out,
+                      " of cta (%u,%u,%u): phase %llu, pending arrivals %u of %u, pending bytes "
+                      "%d\n",
+                      cta->ctaid[0], cta->ctaid[1], cta->ctaid[2],
+                      (unsigned long long)entry->object.phase, entry->object.pending,
+                      entry->object.expected, entry->object.tx_count);
+        print_arrivals(entry, out);
+    }
+}
+
+static void print_wait(const struct cta *cta, const struct wait *wait, struct strbuf *out) {
+    const struct named_barrier *barrier = &cta->state->barriers[wait->address % NAMED_BARRIERS];
+    uint32_t arrived = 0;
+    switch (wait->kind) {
+    case WAIT_NONE: strbuf_puts(out, "runs in a loop that nothing will end"); return;
+    case WAIT_MBARRIER:
+        strbuf_puts(out, "waits for mbarrier ");
+        image_print_shared(cta->launch->kernel, wait->address, out);
+        if (wait->by_token)
+            strbuf_printf(out, ", phase of a token, parity %u", wait->parity);
+        else
+            strbuf_printf(out, ", parity %u", wait->parity);
+        return;
+    case WAIT_BARRIER:
+        for (uint32_t i = 0; i < cta->warp_count; i++)
+            arrived += barrier->arrived[i] != 0 ? WARP_LANES : 0;
+        strbuf_printf(out, "waits at barrier %u: %u of %u threads arrived", wait->address, arrived,
+                      barrier->threads > 0 ? barrier->threads : cta->thread_count);
+        return;
+    case WAIT_LANES:
+        strbuf_printf(out, "waits for lanes 0x%08x of its warp", (uint32_t)wait->detail);
+        return;
+    case WAIT_BULK_GROUP:
+        strbuf_printf(out, "waits for copy groups, all but %u", wait->address);
+        return;
+    case WAIT_TMEM_ALLOC: strbuf_puts(out, "waits for room in Tensor Memory"); return;
+    case WAIT_TMEM: strbuf_puts(out, "waits for accesses to Tensor Memory"); return;
+    case WAIT_ASYNC: strbuf_puts(out, "waits for an asynchronous operation"); return;
+    case WAIT_CLUSTER: strbuf_puts(out, "waits at the cluster barrier"); return;
+    }
+}
+
+static void print_warp(const struct warp *w, struct strbuf *out) {
+    const struct cta *cta = w->cta;
+    const struct ir_module *module = cta->launch->kernel->module;
+    for (uint32_t g = 0; g < w->sched->group_count; g++) {
+        const struct group *group = &w->sched->groups[g];
+        const struct ir_insn *insn = group->pc->ir;
+        strbuf_printf(out, "%s:%u:%u: cta (%u,%u,%u) warp %u lanes 0x%08x ", module->file,
+                      insn->line, insn->column, cta->ctaid[0], cta->ctaid[1], cta->ctaid[2],
+                      w->index, group->lanes);
+        print_wait(cta, &group->wait, out);
+        strbuf_puts(out, "\n");
+        ptx_print_line(module, insn->line, insn->column, out);
+    }
+}
+
+enum { CTAS_REPORTED = 4 };
+
+void report_hang(const struct cta_set *set, struct strbuf *out) {
+    strbuf_printf(out, "error: %s in kernel %s: %s\n", fault_text(set->fault->kind),
+                  set->run->kernel->info.name, set->fault->reason);
+    uint32_t reported = 0, running = 0;
+    for (uint32_t i = 0; i < set->slot_count; i++) {
+        const struct cta *cta = &set->slots[i];
+        if (cta->state == NULL || cta->state->live_warps == 0)
+            continue;
+        running++;
+        if (reported++ >= CTAS_REPORTED)
+            continue;
+        print_mbarriers(cta, out);
+        for (uint32_t k = 0; k < cta->warp_count; k++)
+            if (cta->warps[k].live != 0)
+                print_warp(&cta->warps[k], out);
+        async_report(cta, out);
+    }
+    if (running > CTAS_REPORTED)
+        strbuf_printf(out, "  and %u more CTAs that run\n", running - CTAS_REPORTED);
+}

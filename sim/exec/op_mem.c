@@ -1,0 +1,375 @@
+/* Loads and stores, and the hints that go with them (manual, "Data Movement and Conversion
+ * Instructions"). Most accesses of a warp fall into one buffer: then the lanes' offsets are checked
+ * together and the words are moved in a vector loop. Everything else goes lane by lane. Cache words
+ * and orders change nothing here: a warp's accesses happen at once and in order. */
+#include <string.h>
+
+#include "mem_access.h"
+#include "simd.h"
+
+enum { POLL_STEPS = 64 }; /* what a strong read counts against the time slice */
+
+typedef uint32_t __attribute__((may_alias)) word32;
+typedef uint64_t __attribute__((may_alias)) word64;
+
+static uint64_t read_value(const uint8_t *at, unsigned bytes, bool is_signed) {
+    uint64_t value = 0;
+    memcpy(&value, at, bytes);
+    if (is_signed && bytes < 8)
+        value = (uint64_t)((int64_t)(value << (64 - 8 * bytes)) >> (64 - 8 * bytes));
+    return value;
+}
+
+static void load_lane(struct warp *w, const struct mem_access *m, unsigned lane,
+                      const uint8_t *at) {
+    for (unsigned i = 0; i < m->elem_count; i++, at += m->elem_bytes) {
+        const struct xop *d = mem_elem(m, i);
+        if (d->kind != XOP_VALUE)
+            continue;
+        if (m->elem_bytes == 16) {
+            memcpy(&xop_u64(w, d)[lane], at, 8);
+            memcpy(&xop_u64(w, d)[WARP_LANES + lane], at + 8, 8);
+        } else {
+            xop_set_lane(w, d, lane, read_value(at, m->elem_bytes, m->is_signed));
+        }
+    }
+}
+
+static enum step load_any(struct warp *w, const struct xinsn *x, uint32_t mask) {
+    const struct mem_access *m = x->data;
+    uint8_t *host[WARP_LANES];
+    if (!mem_resolve(w, x, m, mask, ACCESS_READ, host))
+        return STEP_FAULT;
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        load_lane(w, m, lane, host[lane]);
+    }
+    if (m->polls)
+        w->sched->slice_cost += POLL_STEPS;
+    return STEP_NEXT;
+}
+
+static void store_lane(struct warp *w, const struct mem_access *m, unsigned lane, uint8_t *at) {
+    for (unsigned i = 0; i < m->elem_count; i++, at += m->elem_bytes) {
+        const struct xop *b = mem_elem(m, i);
+        uint64_t value = xop_lane(w, b, lane);
+        if (m->elem_bytes == 16) {
+            memcpy(at, &value, 8);
+            memcpy(at + 8, &xop_u64(w, b)[WARP_LANES + lane], 8);
+        } else {
+            memcpy(at, &value, m->elem_bytes);
+        }
+    }
+}
+
+static enum step store_any(struct warp *w, const struct xinsn *x, uint32_t mask) {
+    const struct mem_access *m = x->data;
+    uint8_t *host[WARP_LANES];
+    if (!mem_resolve(w, x, m, mask, ACCESS_WRITE, host))
+        return STEP_FAULT;
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        store_lane(w, m, lane, host[lane]);
+    }
+    if (m->space != SPACE_LOCAL && m->space != SPACE_PARAM)
+        warp_progress(w);
+    return STEP_NEXT;
+}
+
+/* Offsets of the lanes from a host address, all inside one piece of memory and aligned. */
+struct lanes_at {
+    uint8_t *host;
+    uint64_t offset[WARP_LANES];
+};
+
+/* Offsets of global addresses in a range; false when a lane is outside or not aligned. The range
+ * starts at a multiple of every alignment, so offsets tell. */
+static inline __attribute__((always_inline)) bool
+offsets_in_range(const struct warp *w, const struct mem_access *m, const struct global_range *range,
+                 uint32_t mask, unsigned bytes, struct lanes_at *at) {
+    if (range->size_bytes < bytes)
+        return false;
+    const uint64_t *base = xop_u64(w, &m->address->elems[0]);
+    uint64_t start = range->address - (uint64_t)m->address->imm;
+    uint64_t limit = range->size_bytes - bytes, outside = 0, low = 0;
+    at->host = range->host;
+    if (mask == LANES_ALL) {
+        for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+            uint64_t offset = base[lane] - start;
+            at->offset[lane] = offset;
+            outside |= offset > limit ? 1 : 0;
+            low |= offset;
+        }
+    } else {
+        for (uint32_t left = mask; left != 0; left &= left - 1) {
+            unsigned lane = (unsigned)__builtin_ctz(left);
+            uint64_t offset = base[lane] - start;
+            at->offset[lane] = offset;
+            outside |= offset > limit ? 1 : 0;
+            low |= offset;
+        }
+    }
+    return outside == 0 && (low & (bytes - 1)) == 0;
+}
+
+static inline __attribute__((always_inline)) bool find_global(struct warp *w,
+                                                              const struct mem_access *m,
+                                                              uint32_t mask, unsigned bytes,
+                                                              struct lanes_at *at) {
+    if (w->cta->state->observer != NULL)
+        return false;
+    if (w->last_range != NULL && offsets_in_range(w, m, w->last_range, mask, bytes, at))
+        return true;
+    uint64_t first = warp_address(w, m->address, SPACE_GLOBAL, (unsigned)__builtin_ctz(mask));
+    const struct global_range *range = global_memory_find(w->cta->memory, first);
+    if (range == NULL || range == w->last_range)
+        return false;
+    w->last_range = range;
+    return offsets_in_range(w, m, range, mask, bytes, at);
+}
+
+static inline __attribute__((always_inline)) bool find_shared(struct warp *w,
+                                                              const struct mem_access *m,
+                                                              uint32_t mask, unsigned bytes,
+                                                              struct lanes_at *at) {
+    const struct xop *op = &m->address->elems[0];
+    if (w->cta->state->observer != NULL || op->bits != 32)
+        return false;
+    const uint32_t *base = xop_u32(w, op);
+    uint32_t add = (uint32_t)m->address->imm, limit = w->cta->shared_end - bytes;
+    uint32_t outside = 0, low = 0;
+    at->host = w->cta->shared;
+    if (mask == LANES_ALL) {
+        for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+            uint32_t offset = base[lane] + add;
+            at->offset[lane] = offset;
+            outside |= offset > limit ? 1 : 0;
+            low |= offset;
+        }
+    } else {
+        for (uint32_t left = mask; left != 0; left &= left - 1) {
+            unsigned lane = (unsigned)__builtin_ctz(left);
+            uint32_t offset = base[lane] + add;
+            at->offset[lane] = offset;
+            outside |= offset > limit ? 1 : 0;
+            low |= offset;
+        }
+    }
+    return outside == 0 && (low & (bytes - 1)) == 0;
+}
+
+/* Words of 4 or 8 bytes into registers of that size, `count` a lane. */
+#define LOAD_WORDS(name, find, word, accessor, shift, count)                                       \
+    SIMD_CLONES static enum step name(struct warp *w, const struct xinsn *x, uint32_t mask) {      \
+        const struct mem_access *m = x->data;                                                      \
+        struct lanes_at at;                                                                        \
+        if (!find(w, m, mask, (1u << (shift)) * (count), &at))                                     \
+            return load_any(w, x, mask);                                                           \
+        const word *host = (const word *)(const void *)at.host;                                    \
+        for (unsigned i = 0; i < (count); i++) {                                                   \
+            word *d = (word *)(void *)accessor(w, mem_elem(m, i));                                 \
+            if (mask == LANES_ALL) {                                                               \
+                for (unsigned lane = 0; lane < WARP_LANES; lane++)                                 \
+                    d[lane] = host[(at.offset[lane] >> (shift)) + i];                              \
+            } else {                                                                               \
+                for (uint32_t left = mask; left != 0; left &= left - 1) {                          \
+                    unsigned lane = (unsigned)__builtin_ctz(left);                                 \
+                    d[lane] = host[(at.offset[lane] >> (shift)) + i];                              \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+        return STEP_NEXT;                                                                          \
+    }
+
+#define STORE_WORDS(name, find, word, accessor, shift, count)                                      \
+    SIMD_CLONES static enum step name(struct warp *w, const struct xinsn *x, uint32_t mask) {      \
+        const struct mem_access *m = x->data;                                                      \
+        struct lanes_at at;                                                                        \
+        if (!find(w, m, mask, (1u << (shift)) * (count), &at))                                     \
+            return store_any(w, x, mask);                                                          \
+        word *host = (word *)(void *)at.host;                                                      \
+        for (uint32_t left = mask; left != 0; left &= left - 1) {                                  \
+            unsigned lane = (unsigned)__builtin_ctz(left);                                         \
+            for (unsigned i = 0; i < (count); i++) {                                               \
+                const word *b = (const word *)(const void *)accessor(w, mem_elem(m, i));           \
+                host[(at.offset[lane] >> (shift)) + i] = b[lane];                                  \
+            }                                                                                      \
+        }                                                                                          \
+        warp_progress(w);                                                                          \
+        return STEP_NEXT;                                                                          \
+    }
+
+LOAD_WORDS(load_global_32, find_global, word32, xop_u32, 2, 1)
+LOAD_WORDS(load_global_32x2, find_global, word32, xop_u32, 2, 2)
+LOAD_WORDS(load_global_32x4, find_global, word32, xop_u32, 2, 4)
+LOAD_WORDS(load_global_64, find_global, word64, xop_u64, 3, 1)
+LOAD_WORDS(load_shared_32, find_shared, word32, xop_u32, 2, 1)
+LOAD_WORDS(load_shared_32x2, find_shared, word32, xop_u32, 2, 2)
+LOAD_WORDS(load_shared_32x4, find_shared, word32, xop_u32, 2, 4)
+LOAD_WORDS(load_shared_64, find_shared, word64, xop_u64, 3, 1)
+STORE_WORDS(store_global_32, find_global, word32, xop_u32, 2, 1)
+STORE_WORDS(store_global_32x2, find_global, word32, xop_u32, 2, 2)
+STORE_WORDS(store_global_32x4, find_global, word32, xop_u32, 2, 4)
+STORE_WORDS(store_global_64, find_global, word64, xop_u64, 3, 1)
+STORE_WORDS(store_shared_32, find_shared, word32, xop_u32, 2, 1)
+STORE_WORDS(store_shared_32x2, find_shared, word32, xop_u32, 2, 2)
+STORE_WORDS(store_shared_32x4, find_shared, word32, xop_u32, 2, 4)
+STORE_WORDS(store_shared_64, find_shared, word64, xop_u64, 3, 1)
+
+/* 16-bit elements, one a lane (bf16 operands of simple kernels). */
+static enum step load_global_16(struct warp *w, const struct xinsn *x, uint32_t mask) {
+    const struct mem_access *m = x->data;
+    struct lanes_at at;
+    if (!find_global(w, m, mask, 2, &at))
+        return load_any(w, x, mask);
+    uint32_t *d = xop_u32(w, m->value);
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        uint16_t value;
+        memcpy(&value, at.host + at.offset[lane], 2);
+        d[lane] = value;
+    }
+    return STEP_NEXT;
+}
+
+/* A kernel parameter at a fixed place: the same word for all lanes. */
+static enum step load_kernel_param(struct warp *w, const struct xinsn *x, uint32_t mask) {
+    const struct mem_access *m = x->data;
+    unsigned first = (unsigned)__builtin_ctz(mask);
+    uint64_t address = warp_address(w, m->address, SPACE_PARAM, first);
+    const uint8_t *at =
+        warp_memory(w, x, first, SPACE_PARAM, address, m->total_bytes, m->total_bytes);
+    if (at == NULL)
+        return STEP_FAULT;
+    for (uint32_t left = mask; left != 0; left &= left - 1)
+        load_lane(w, m, (unsigned)__builtin_ctz(left), at);
+    return STEP_NEXT;
+}
+
+/* Whether every element is a register of exactly the element's width. */
+static bool is_plain(const struct mem_access *m) {
+    for (unsigned i = 0; i < m->elem_count; i++)
+        if (mem_elem(m, i)->kind != XOP_VALUE || mem_elem(m, i)->bits != m->elem_bytes * 8)
+            return false;
+    return !m->polls;
+}
+
+/* The fast way for the access, NULL for none. [space][8-byte elements or log2 of their count] */
+static exec_fn *pick_fast(const struct mem_access *m, exec_fn *const table[2][4]) {
+    if ((m->space != SPACE_GLOBAL && m->space != SPACE_SHARED) || !is_plain(m))
+        return NULL;
+    unsigned space = m->space == SPACE_SHARED;
+    if (m->elem_bytes == 8 && m->elem_count == 1)
+        return table[space][3];
+    if (m->elem_bytes == 4 && m->elem_count <= 4)
+        return table[space][m->elem_count / 2];
+    return NULL;
+}
+
+exec_select op_ld;
+exec_fn *op_ld(struct decode *d, struct xinsn *x) {
+    static exec_fn *const fast[2][4] = {
+        {load_global_32, load_global_32x2, load_global_32x4, load_global_64},
+        {load_shared_32, load_shared_32x2, load_shared_32x4, load_shared_64},
+    };
+    const struct mem_access *m = mem_prepare(d, x, 1, 0);
+    x->data = m;
+    if (m == NULL)
+        return load_any;
+    const struct xop *base = &m->address->elems[0];
+    if (m->space == SPACE_PARAM && !m->in_frame && base->is_immediate)
+        return load_kernel_param;
+    exec_fn *run = pick_fast(m, fast);
+    if (run == NULL && m->space == SPACE_GLOBAL && m->elem_bytes == 2 && m->elem_count == 1 &&
+        is_plain(m) && !m->is_signed)
+        run = load_global_16;
+    return run != NULL ? run : load_any;
+}
+
+exec_select op_st;
+exec_fn *op_st(struct decode *d, struct xinsn *x) {
+    static exec_fn *const fast[2][4] = {
+        {store_global_32, store_global_32x2, store_global_32x4, store_global_64},
+        {store_shared_32, store_shared_32x2, store_shared_32x4, store_shared_64},
+    };
+    struct mem_access *m = (struct mem_access *)(uintptr_t)mem_prepare(d, x, 0, 1);
+    x->data = m;
+    if (m == NULL)
+        return store_any;
+    m->polls = false;
+    exec_fn *run = pick_fast(m, fast);
+    return run != NULL ? run : store_any;
+}
+
+/* st.bulk: zeros. Size and address are multiples of 8. */
+static enum step store_bulk(struct warp *w, const struct xinsn *x, uint32_t mask) {
+    enum ptx_space space = ir_space(x->ir, 0);
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        uint64_t size = xop_lane(w, &x->ops[1], lane), in_space;
+        uint64_t address = warp_address(w, &x->ops[0], space, lane);
+        if (size % 8 != 0 || size > UINT32_MAX)
+            return warp_fault(w, x, FAULT_MISALIGNED_ADDRESS, UINT32_C(1) << lane,
+                              "st.bulk of %llu bytes, not a multiple of 8",
+                              (unsigned long long)size);
+        enum ptx_space where =
+            space == SPACE_GENERIC ? warp_generic(w, address, &in_space) : SPACE_SHARED;
+        if (where != SPACE_SHARED)
+            return warp_fault(w, x, FAULT_ADDRESS_SPACE, UINT32_C(1) << lane,
+                              "st.bulk outside shared memory");
+        uint8_t *at = warp_memory(w, x, lane, space, address, (unsigned)size, 8);
+        if (at == NULL)
+            return STEP_FAULT;
+        memset(at, 0, size);
+    }
+    warp_progress(w);
+    return STEP_NEXT;
+}
+
+exec_select op_st_bulk;
+exec_fn *op_st_bulk(struct decode *d, struct xinsn *x) {
+    (void)d, (void)x;
+    return store_bulk;
+}
+
+/* Prefetches and priorities move no values. discard may give away the old values: keeping them is
+ * one of the things it may do. */
+static enum step hint(struct warp *w, const struct xinsn *x, uint32_t mask) {
+    (void)w, (void)x, (void)mask;
+    return STEP_NEXT;
+}
+
+exec_select op_hint;
+exec_fn *op_hint(struct decode *d, struct xinsn *x) {
+    (void)d, (void)x;
+    return hint;
+}
+
+/* A policy is opaque and only chooses what a cache keeps, so one constant for each primary priority
+ * will do. */
+static enum step create_policy(struct warp *w, const struct xinsn *x, uint32_t mask) {
+    uint64_t policy = UINT64_C(1) << 60 | (uint64_t)x->ir->quals[0];
+    for (uint32_t left = mask; left != 0; left &= left - 1)
+        xop_set_lane(w, &x->ops[0], (unsigned)__builtin_ctz(left), policy);
+    return STEP_NEXT;
+}
+
+exec_select op_createpolicy;
+exec_fn *op_createpolicy(struct decode *d, struct xinsn *x) {
+    (void)d, (void)x;
+    return create_policy;
+}
+
+static enum step convert_policy(struct warp *w, const struct xinsn *x, uint32_t mask) {
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        xop_set_lane(w, &x->ops[0], lane, xop_lane(w, &x->ops[1], lane));
+    }
+    return STEP_NEXT;
+}
+
+exec_select op_createpolicy_cvt;
+exec_fn *op_createpolicy_cvt(struct decode *d, struct xinsn *x) {
+    (void)d, (void)x;
+    return convert_policy;
+}

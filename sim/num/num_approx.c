@@ -1,0 +1,292 @@
+#include "num_approx.h"
+
+#include <math.h>
+
+#include "bits.h"
+#include "num_f32.h"
+#include "num_f64.h"
+#include "num_half.h"
+
+/* Elementary functions in double, far closer to the true value than any result here needs: Taylor
+ * polynomials after exact reductions. libm is not used for them: its last bits differ from one
+ * version to the next. */
+
+static double polynomial(double x, const double *coefficients, int count) {
+    double sum = 0;
+    for (int i = count - 1; i >= 0; i--)
+        sum = sum * x + coefficients[i];
+    return sum;
+}
+
+static double exp2_exact(double x) {
+    if (x > 2000)
+        return INFINITY;
+    if (x < -2000)
+        return 0;
+    static const double inverse_factorials[] = {1,
+                                                1.0 / 1,
+                                                1.0 / 2,
+                                                1.0 / 6,
+                                                1.0 / 24,
+                                                1.0 / 120,
+                                                1.0 / 720,
+                                                1.0 / 5040,
+                                                1.0 / 40320,
+                                                1.0 / 362880,
+                                                1.0 / 3628800,
+                                                1.0 / 39916800,
+                                                1.0 / 479001600,
+                                                1.0 / 6227020800.0};
+    double whole = rint(x);
+    double y = (x - whole) * 0x1.62e42fefa39efp-1; /* ln 2 */
+    return ldexp(polynomial(y, inverse_factorials, 14), (int)whole);
+}
+
+/* x is positive and finite. */
+static double log2_exact(double x) {
+    int exponent;
+    double m = frexp(x, &exponent);
+    if (m < 0x1.6a09e667f3bcdp-1) { /* sqrt(1/2) */
+        m *= 2;
+        exponent--;
+    }
+    static const double odd_inverses[] = {1,        1.0 / 3,  1.0 / 5,  1.0 / 7,
+                                          1.0 / 9,  1.0 / 11, 1.0 / 13, 1.0 / 15,
+                                          1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23};
+    double s = (m - 1) / (m + 1);
+    double ln = 2 * s * polynomial(s * s, odd_inverses, 12);
+    return exponent + ln * 0x1.71547652b82fep+0; /* 1 / ln 2 */
+}
+
+/* Sine or cosine of an angle in turns. */
+static double circle(double turns, bool cosine) {
+    static const double sine[] = {1,
+                                  -1.0 / 6,
+                                  1.0 / 120,
+                                  -1.0 / 5040,
+                                  1.0 / 362880,
+                                  -1.0 / 39916800,
+                                  1.0 / 6227020800.0,
+                                  -1.0 / 1307674368000.0};
+    static const double cosines[] = {1,
+                                     -1.0 / 2,
+                                     1.0 / 24,
+                                     -1.0 / 720,
+                                     1.0 / 40320,
+                                     -1.0 / 3628800,
+                                     1.0 / 479001600,
+                                     -1.0 / 87178291200.0,
+                                     1.0 / 20922789888000.0};
+    double rest = turns - rint(turns);
+    double quarters = rint(4 * rest);
+    double angle = (rest - quarters / 4) * 0x1.921fb54442d18p+2; /* 2 pi */
+    int quadrant = ((int)quarters + (cosine ? 1 : 0)) & 3;
+    double square = angle * angle;
+    double value =
+        quadrant & 1 ? polynomial(square, cosines, 9) : angle * polynomial(square, sine, 8);
+    return quadrant & 2 ? -value : value;
+}
+
+static double tanh_exact(double x) {
+    if (fabs(x) < 0x1p-10)
+        return x - x * x * x / 3;
+    if (fabs(x) > 100)
+        return x > 0 ? 1 : -1;
+    double e = exp2_exact(2 * x * 0x1.71547652b82fep+0);
+    return (e - 1) / (e + 1);
+}
+
+/* The hardware functions on f32: subnormal operands count as zero, subnormal results become zero
+ * (scalar.md section 6, deduced from the scaling around them). */
+static double operand(uint32_t x) {
+    return (double)bits_to_f32(num_f32_flush(x));
+}
+static uint32_t result(double value) {
+    return num_f32_flush(num_f32_word((float)value));
+}
+static uint32_t unit_rcp(uint32_t x) {
+    return result(1 / operand(x));
+}
+static uint32_t unit_sqrt(uint32_t x) {
+    return result(sqrt(operand(x)));
+}
+static uint32_t unit_rsqrt(uint32_t x) {
+    return result(1 / sqrt(operand(x)));
+}
+static uint32_t unit_ex2(uint32_t x) {
+    return num_f32_is_nan(x) ? NUM_F32_NAN : result(exp2_exact(operand(x)));
+}
+static uint32_t unit_lg2(uint32_t x) {
+    double value = operand(x);
+    if (num_f32_is_nan(x) || value < 0)
+        return NUM_F32_NAN;
+    if (value == 0)
+        return NUM_F32_INF | NUM_F32_SIGN;
+    return x == NUM_F32_INF ? NUM_F32_INF : result(log2_exact(value));
+}
+
+/* Scale factors as words. */
+static uint32_t power_of_two(int exponent) {
+    return (uint32_t)(127 + exponent) << 23;
+}
+static uint32_t scaled(uint32_t x, int exponent) {
+    return num_f32_mul(x, power_of_two(exponent), NUM_RN);
+}
+static bool is_below_normal(uint32_t x) {
+    return (x & ~NUM_F32_SIGN) < 0x00800000;
+}
+static bool is_above_2_126(uint32_t x) {
+    uint32_t magnitude = x & ~NUM_F32_SIGN;
+    return magnitude > power_of_two(126) && magnitude <= NUM_F32_INF;
+}
+
+uint32_t num_approx_rcp(uint32_t x, bool ftz) {
+    if (ftz)
+        return unit_rcp(x);
+    int scale = is_below_normal(x) ? 24 : is_above_2_126(x) ? -2 : 0;
+    return scaled(unit_rcp(scaled(x, scale)), scale);
+}
+
+uint32_t num_approx_sqrt(uint32_t x, bool ftz) {
+    if (ftz || !is_below_normal(x))
+        return unit_sqrt(x);
+    return scaled(unit_sqrt(scaled(x, 24)), -12);
+}
+
+uint32_t num_approx_rsqrt(uint32_t x, bool ftz) {
+    if (ftz || !is_below_normal(x))
+        return unit_rsqrt(x);
+    return scaled(unit_rsqrt(scaled(x, 24)), 12);
+}
+
+uint32_t num_approx_ex2(uint32_t x, bool ftz) {
+    bool low = bits_to_f32(x) < -126.0f;
+    if (ftz || !low)
+        return unit_ex2(x);
+    uint32_t root = unit_ex2(scaled(x, -1));
+    return num_f32_mul(root, root, NUM_RN);
+}
+
+uint32_t num_approx_lg2(uint32_t x, bool ftz) {
+    if (ftz || !is_below_normal(x))
+        return unit_lg2(x);
+    return num_f32_sub(unit_lg2(scaled(x, 24)), bits_from_f32(24.0f), NUM_RN);
+}
+
+/* The hardware takes turns: the wrapper multiplies by 1 / 2 pi, rounding toward zero. */
+static uint32_t sine_of(uint32_t x, bool cosine) {
+    uint32_t turns = num_f32_mul(x, 0x3e22f983, NUM_RZ);
+    if ((turns & NUM_F32_INF) == NUM_F32_INF)
+        return NUM_F32_NAN;
+    double value = operand(turns);
+    if (value == 0 && !cosine)
+        return turns & NUM_F32_SIGN;
+    return result(circle(value, cosine));
+}
+
+uint32_t num_approx_sin(uint32_t x) {
+    return sine_of(x, false);
+}
+
+uint32_t num_approx_cos(uint32_t x) {
+    return sine_of(x, true);
+}
+
+uint32_t num_approx_tanh(uint32_t x) {
+    if (num_f32_is_nan(x))
+        return NUM_F32_NAN;
+    return is_below_normal(x) ? x : num_f32_word((float)tanh_exact((double)bits_to_f32(x)));
+}
+
+uint32_t num_approx_div(uint32_t a, uint32_t b, bool ftz) {
+    if (ftz)
+        return num_f32_mul_ftz(unit_rcp(b), a, NUM_RN);
+    if (is_below_normal(b)) {
+        a = scaled(a, 24);
+        b = scaled(b, 24);
+    }
+    return num_f32_mul(unit_rcp(b), a, NUM_RN);
+}
+
+uint32_t num_approx_div_full(uint32_t a, uint32_t b, bool ftz) {
+    if (is_above_2_126(b)) {
+        a = ftz ? num_f32_mul_ftz(a, power_of_two(-2), NUM_RN) : scaled(a, -2);
+        b = scaled(b, -2);
+    }
+    return num_approx_div(a, b, ftz);
+}
+
+static bool is_f64_below_normal(uint64_t x) {
+    return (x & NUM_F64_INF) == 0;
+}
+
+/* Reads and gives an upper word; subnormals are zero on both sides. */
+static uint64_t upper_word(double value) {
+    uint64_t word = bits_from_f64(value);
+    if (num_f64_is_nan(word))
+        return UINT64_C(0x7fffffff00000000);
+    if (is_f64_below_normal(word))
+        return word & NUM_F64_SIGN;
+    return word & UINT64_C(0xffffffff00000000);
+}
+static double upper_operand(uint64_t x) {
+    x &= UINT64_C(0xffffffff00000000);
+    return bits_to_f64(is_f64_below_normal(x) ? x & NUM_F64_SIGN : x);
+}
+
+uint64_t num_approx_rcp_f64(uint64_t x) {
+    return upper_word(1 / upper_operand(x));
+}
+
+uint64_t num_approx_rsqrt_ftz_f64(uint64_t x) {
+    return upper_word(1 / sqrt(upper_operand(x)));
+}
+
+/* A sequence of instructions on silicon whose 120 answers are the correctly rounded root: one
+ * Newton step with an exact residual, on the number without its exponent. */
+uint64_t num_approx_rsqrt_f64(uint64_t x) {
+    bool special = num_f64_is_nan(x) || x >> 63 || x == 0 || x == NUM_F64_INF;
+    if (special)
+        return num_f64_word(1 / sqrt(bits_to_f64(x)), x, x);
+    int exponent;
+    double m = frexp(bits_to_f64(x), &exponent);
+    if (exponent % 2 != 0) {
+        m *= 2;
+        exponent--;
+    }
+    double y = 1 / sqrt(m);
+    double product = m * y, product_rest = fma(m, y, -product);
+    double square = product * y, square_rest = fma(product, y, -square);
+    double residual = ((1 - square) - square_rest) - product_rest * y;
+    return bits_from_f64(ldexp(y + y * residual * (0.5 + 0.375 * residual), -exponent / 2));
+}
+
+/* Each half has its own function. A double result is rounded to f32 on the way, which is far finer
+ * than the bound. */
+uint16_t num_approx_ex2_f16(uint16_t x) {
+    if (num_f16_is_nan(x))
+        return NUM_HALF_NAN;
+    double value = exp2_exact((double)bits_to_f32(num_f16_to_f32(x)));
+    return num_f16_from_f32(bits_from_f32((float)value));
+}
+
+uint16_t num_approx_tanh_f16(uint16_t x) {
+    if (num_f16_is_nan(x))
+        return NUM_HALF_NAN;
+    double value = tanh_exact((double)bits_to_f32(num_f16_to_f32(x)));
+    return num_f16_from_f32(bits_from_f32((float)value));
+}
+
+uint16_t num_approx_ex2_bf16(uint16_t x) {
+    if (num_bf16_is_nan(x))
+        return NUM_HALF_NAN;
+    uint32_t word = result(exp2_exact(operand(num_bf16_to_f32(x))));
+    return num_bf16_from_f32(word);
+}
+
+uint16_t num_approx_tanh_bf16(uint16_t x) {
+    if (num_bf16_is_nan(x))
+        return NUM_HALF_NAN;
+    double value = tanh_exact((double)bits_to_f32(num_bf16_to_f32(x)));
+    return num_bf16_from_f32(bits_from_f32((float)value));
+}
