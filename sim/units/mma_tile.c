@@ -18,6 +18,7 @@
 static const struct mma_engine *const engines[] = {
     &mma_engine_plain,
 #if defined(__x86_64__)
+    &mma_engine_avx2,
     &mma_engine_avx512,
 #endif
 };

@@ -249,3 +249,91 @@ Test(mma_tile, engines_agree_with_the_scalar_rule, .timeout = 600) {
     printf("%zu tiles of %d rows and 5 to 136 columns agree\n", tiles, TILE_ROWS);
     free(t);
 }
+
+/* What a caller may ask for beyond D = A*B + D in place; one type per container size. */
+struct options {
+    enum mma_kind kind;
+    enum mma_type type;
+};
+
+static const struct options option_forms[] = {
+    {MMA_TCGEN05_F16, MMA_TYPE_F16},     {MMA_TCGEN05_TF32, MMA_TYPE_TF32},
+    {MMA_TCGEN05_F8F6F4, MMA_TYPE_E4M3}, {MMA_TCGEN05_F8F6F4, MMA_TYPE_E3M2},
+    {MMA_TCGEN05_F8F6F4, MMA_TYPE_E2M1},
+};
+
+static const uint32_t sign_bits[MMA_TYPE_COUNT] = {0x8000, 0x8000, 0x80000000, 0x80,
+                                                   0x80,   0x20,   0x20,       0x8};
+
+static void check_options(const struct mma_engine *engine, struct tile_data *t,
+                          const struct options *form, uint64_t seed) {
+    enum { COLUMNS = 72, FIRST = 3, ROWS = 6 };
+    struct random r = {seed};
+    const struct mma_arith *arith = mma_arith_find(form->kind, form->type, form->type, MMA_ACC_F32);
+    struct mma_dot types = {
+        .a_type = form->type, .b_type = form->type, .k = mma_type_k(form->type)};
+    fill(t, &r, &types, MMA_ACC_F32, COLUMNS);
+    bool with_c = draw_below(&r, 2) != 0, negate = draw_below(&r, 2) != 0;
+    types.scale_c_log2 = (uint8_t)draw_below(&r, 3);
+    struct mma_operand a, b;
+    struct mma_operand_desc desc = {.role = MMA_ROLE_A,
+                                    .type = form->type,
+                                    .rows = TILE_ROWS,
+                                    .k = types.k,
+                                    .elements = t->a_bytes,
+                                    .row_stride_bytes = sizeof t->a_bytes[0],
+                                    .negate = negate};
+    mma_operand_prepare(engine, &a, &desc, t->a_storage);
+    desc.role = MMA_ROLE_B;
+    desc.rows = COLUMNS;
+    desc.elements = t->b_bytes;
+    desc.negate = false;
+    mma_operand_prepare(engine, &b, &desc, t->b_storage);
+    memset(t->a_bytes, 0xee, sizeof t->a_bytes); /* prepared operands keep no pointer to these */
+    memset(t->b_bytes, 0xee, sizeof t->b_bytes);
+    memset(t->d, 0x5a, sizeof t->d);
+    uint32_t *d_rows[ROWS];
+    const uint32_t *c_rows[ROWS];
+    for (uint32_t i = 0; i < ROWS; i++) {
+        d_rows[i] = t->d[FIRST + i];
+        c_rows[i] = t->c[FIRST + i];
+    }
+    mma_tile(&(struct mma_tile){.arith = arith,
+                                .a = &a,
+                                .b = &b,
+                                .row_begin = FIRST,
+                                .row_count = ROWS,
+                                .d_rows = d_rows,
+                                .c_rows = with_c ? c_rows : NULL,
+                                .scale_c_log2 = types.scale_c_log2});
+    for (uint32_t i = 0; i < TILE_ROWS; i++) {
+        for (uint32_t k = 0; k < types.k && negate; k++)
+            t->a[i][k] ^= sign_bits[form->type];
+        for (uint32_t j = 0; j < TILE_COLUMNS_MAX; j++) {
+            uint32_t expected = 0x5a5a5a5a;
+            types.a = t->a[i];
+            types.b = t->b[j];
+            types.c = with_c ? t->c[i][j] : 0;
+            if (i >= FIRST && i < FIRST + ROWS && j < COLUMNS)
+                expected = mma_dot(arith, &types);
+            cr_assert_eq(t->d[i][j], expected, "%s type %u seed %llu [%u][%u]: %08x, not %08x",
+                         mma_engine_name(engine), form->type, (unsigned long long)seed, i, j,
+                         t->d[i][j], expected);
+        }
+    }
+}
+
+Test(mma_tile, rows_zero_c_negate_scale_and_apart_d) {
+    struct tile_data *t = malloc(sizeof *t);
+    cr_assert_not_null(t);
+    const struct mma_engine *engine;
+    for (unsigned e = 0; (engine = mma_engine_at(e)) != NULL; e++)
+        for (size_t f = 0; f < sizeof option_forms / sizeof option_forms[0]; f++)
+            for (uint64_t seed = 0; mma_engine_usable(engine) && seed < 40; seed++)
+                check_options(engine, t, &option_forms[f], seed);
+    free(t);
+}
+
+Test(mma_tile, best_engine_is_usable) {
+    cr_expect(mma_engine_usable(mma_engine_best()));
+}

@@ -1,0 +1,471 @@
+/* The AVX2 engine: the passes of mma_avx512.c in vectors of half the width. Method and planes are
+ * in mma_planes.h. Rounding toward zero is set in the processor's mode for the length of a tile;
+ * what rounds runs in functions of their own, so that nothing moves across the change of mode. */
+#include "mma_vector.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#include <string.h>
+
+#define AVX2        __attribute__((target("avx2,fma,f16c")))
+#define AVX2_INLINE AVX2 __attribute__((always_inline)) static inline
+
+enum {
+    LANES = 4, /* doubles in a vector */
+    WORDS = 8,
+    BYTES = 32,
+    BYTE_VECTORS = MMA_BLOCK / BYTES,
+};
+
+/* every processor with AVX2 converts f16 */
+static bool usable(void) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+/* ---- preparing ---- */
+
+AVX2_INLINE __m256i first_lanes(uint32_t count) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)count),
+                              _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+/* Eight elements as f32 words; lanes that `exist` does not have are zero. The bytes read beyond
+ * them lie within the operand's storage. */
+AVX2_INLINE __m256i load_f32(enum mma_type type, const char *at, __m256i exist) {
+    if (type == MMA_TYPE_TF32)
+        return _mm256_and_si256(_mm256_loadu_si256((const __m256i *)at),
+                                _mm256_and_si256(exist, _mm256_set1_epi32(-0x2000)));
+    if (type == MMA_TYPE_F16)
+        return _mm256_and_si256(
+            _mm256_castps_si256(_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)at))), exist);
+    if (type == MMA_TYPE_BF16)
+        return _mm256_and_si256(
+            _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)at)), 16),
+            exist);
+    const struct mma_byte_format *f = &mma_byte_formats[type];
+    __m128i word = _mm_cvtepu8_epi16(_mm_loadl_epi64((const __m128i *)at));
+    __m128i all = _mm_set1_epi16((short)f->magnitude_mask);
+    __m128i magnitude = _mm_and_si128(word, all);
+    __m128i sign = _mm_and_si128(word, _mm_set1_epi16((short)f->sign_mask));
+    __m128i half = _mm_or_si128(_mm_sll_epi16(magnitude, _mm_cvtsi32_si128(f->magnitude_shift)),
+                                _mm_sll_epi16(sign, _mm_cvtsi32_si128(f->sign_shift)));
+    __m256 value = _mm256_mul_ps(_mm256_cvtph_ps(half), _mm256_set1_ps(f->scale));
+    __m256i nan = _mm256_cvtepi16_epi32(_mm_cmpeq_epi16(magnitude, all));
+    nan = _mm256_srli_epi32(f->top_nan ? nan : _mm256_setzero_si256(), 1);
+    return _mm256_and_si256(_mm256_or_si256(_mm256_castps_si256(value), nan), exist);
+}
+
+/* Lanes of `zero` and `special` are all ones where they hold. */
+struct parts {
+    __m256i exponent, low, zero, special, negative;
+};
+
+AVX2_INLINE struct parts take_apart(__m256i word, int min_exponent) {
+    struct parts p;
+    __m256i magnitude = _mm256_and_si256(word, _mm256_set1_epi32(0x7fffffff));
+    p.zero = _mm256_cmpeq_epi32(magnitude, _mm256_setzero_si256());
+    p.special = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32(0x7f7fffff));
+    p.negative = _mm256_srai_epi32(word, 31);
+    __m256i normal = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32(0x7fffff));
+    __m256i significand = _mm256_or_si256(_mm256_and_si256(magnitude, _mm256_set1_epi32(0x7fffff)),
+                                          _mm256_and_si256(normal, _mm256_set1_epi32(0x800000)));
+    __m256i exponent = _mm256_sub_epi32(_mm256_srli_epi32(magnitude, 23), _mm256_set1_epi32(127));
+    p.exponent = _mm256_max_epi32(exponent, _mm256_set1_epi32(min_exponent));
+    /* as a float, a single bit shows its place in the exponent field; bit 23 is 2^exponent */
+    __m256i lowest_bit =
+        _mm256_and_si256(significand, _mm256_sub_epi32(_mm256_setzero_si256(), significand));
+    __m256i place = _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps(lowest_bit)), 23);
+    p.low = _mm256_add_epi32(_mm256_sub_epi32(place, _mm256_set1_epi32(127 + 23)),
+                             _mm256_max_epi32(exponent, _mm256_set1_epi32(-126)));
+    return p;
+}
+
+AVX2_INLINE __m256i blend(__m256i mask, __m256i where_set, __m256i where_clear) {
+    return _mm256_blendv_epi8(where_clear, where_set, mask);
+}
+
+/* The exponent and low bytes of mma_planes.h, as 32-bit lanes. */
+AVX2_INLINE __m256i exponent_byte(const struct parts *p, __m256i top) {
+    __m256i byte =
+        _mm256_max_epi32(_mm256_sub_epi32(p->exponent, top), _mm256_set1_epi32(MMA_EXPONENT_CLAMP));
+    return blend(p->zero, _mm256_set1_epi32(MMA_EXPONENT_ZERO), byte);
+}
+
+AVX2_INLINE __m256i low_byte(const struct parts *p, __m256i top) {
+    __m256i byte =
+        _mm256_max_epi32(_mm256_sub_epi32(p->low, top), _mm256_set1_epi32(MMA_LOW_CLAMP));
+    return blend(p->zero, _mm256_set1_epi32(MMA_LOW_NEVER), byte);
+}
+
+enum { NO_TOP = -100000 };
+
+AVX2_INLINE __m256i lanes_of_top(const struct parts *p) {
+    return blend(_mm256_or_si256(p->zero, p->special), _mm256_set1_epi32(NO_TOP), p->exponent);
+}
+
+AVX2_INLINE int32_t reduce_max(__m256i v) {
+    __m128i m = _mm_max_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0x4e));
+    return _mm_cvtsi128_si32(_mm_max_epi32(m, _mm_shuffle_epi32(m, 0xb1)));
+}
+
+AVX2_INLINE int32_t reduce_min(__m256i v) {
+    return -reduce_max(_mm256_sub_epi32(_mm256_setzero_si256(), v));
+}
+
+/* Four copies of the low byte of each lane. */
+AVX2_INLINE __m256i replicate(__m256i bytes) {
+    return _mm256_shuffle_epi8(
+        bytes, _mm256_broadcastsi128_si256(_mm_setr_epi32(0, 0x04040404, 0x08080808, 0x0c0c0c0c)));
+}
+
+AVX2_INLINE __m256i wide_mask(__m256i exist, int half) {
+    return _mm256_cvtepi32_epi64(half ? _mm256_extracti128_si256(exist, 1)
+                                      : _mm256_castsi256_si128(exist));
+}
+
+AVX2_INLINE void store_row_values(double *out, __m256i word, __m256i exist) {
+    __m256 value = _mm256_castsi256_ps(word);
+    _mm256_maskstore_pd(out, wide_mask(exist, 0), _mm256_cvtps_pd(_mm256_castps256_ps128(value)));
+    _mm256_maskstore_pd(out + LANES, wide_mask(exist, 1),
+                        _mm256_cvtps_pd(_mm256_extractf128_ps(value, 1)));
+}
+
+AVX2_INLINE void store_row_lows(struct mma_low *out, __m256i low, __m256i half, __m256i exist) {
+    __m256i even = _mm256_unpacklo_epi32(low, half), odd = _mm256_unpackhi_epi32(low, half);
+    _mm256_maskstore_epi64((long long *)(void *)out, wide_mask(exist, 0),
+                           _mm256_permute2x128_si256(even, odd, 0x20));
+    _mm256_maskstore_epi64((long long *)(void *)(out + LANES), wide_mask(exist, 1),
+                           _mm256_permute2x128_si256(even, odd, 0x31));
+}
+
+AVX2_INLINE void prepare_a_row(struct mma_operand *operand, enum mma_type type, uint32_t row) {
+    uint32_t k_count = operand->k, width = mma_type_bytes(type);
+    const char *words = (const char *)operand->words + (size_t)row * k_count * width;
+    double *values = (double *)operand->values + row * k_count;
+    int *exponents = (int *)operand->exponents + row * k_count;
+    struct mma_low *lows = (struct mma_low *)operand->lows + row * k_count;
+    int min_exponent = mma_min_exponent(type);
+    struct mma_row info = {.top = NO_TOP};
+    struct parts parts[MMA_K_MAX / WORDS];
+    for (uint32_t k = 0; k < k_count; k += WORDS) {
+        __m256i exist = first_lanes(k_count - k);
+        __m256i word = load_f32(type, words + k * width, exist);
+        struct parts p = take_apart(word, min_exponent);
+        int32_t top = reduce_max(lanes_of_top(&p));
+        info.top = top > info.top ? top : info.top;
+        info.special |= _mm256_movemask_epi8(p.special) != 0;
+        store_row_values(values + k, word, exist);
+        parts[k / WORDS] = p;
+    }
+    if (info.top == NO_TOP)
+        info.top = 0;
+    __m256i lowest = _mm256_set1_epi32(MMA_LOW_NEVER), top = _mm256_set1_epi32(info.top);
+    for (uint32_t k = 0; k < k_count; k += WORDS) {
+        const struct parts *p = &parts[k / WORDS];
+        __m256i exist = first_lanes(k_count - k), low = low_byte(p, top);
+        lowest = _mm256_min_epi32(lowest, low);
+        _mm256_maskstore_epi32(exponents + k, exist, replicate(exponent_byte(p, top)));
+        store_row_lows(lows + k, replicate(low),
+                       _mm256_and_si256(p->negative, _mm256_set1_epi32(MMA_BLOCK)), exist);
+    }
+    info.lowest = reduce_min(lowest);
+    ((struct mma_row *)operand->row_info)[row] = info;
+}
+
+/* rows[i] holds 8 words of row i; afterwards rows[i] holds word i of every row. */
+AVX2_INLINE void transpose(__m256i rows[WORDS]) {
+    __m256i t[WORDS], u[WORDS];
+#pragma GCC unroll 4
+    for (int i = 0; i < WORDS; i += 2) {
+        t[i] = _mm256_unpacklo_epi32(rows[i], rows[i + 1]);
+        t[i + 1] = _mm256_unpackhi_epi32(rows[i], rows[i + 1]);
+    }
+#pragma GCC unroll 2
+    for (int i = 0; i < WORDS; i += 4) {
+        u[i] = _mm256_unpacklo_epi64(t[i], t[i + 2]);
+        u[i + 1] = _mm256_unpackhi_epi64(t[i], t[i + 2]);
+        u[i + 2] = _mm256_unpacklo_epi64(t[i + 1], t[i + 3]);
+        u[i + 3] = _mm256_unpackhi_epi64(t[i + 1], t[i + 3]);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        rows[i] = _mm256_permute2x128_si256(u[i], u[i + 4], 0x20);
+        rows[i + 4] = _mm256_permute2x128_si256(u[i], u[i + 4], 0x31);
+    }
+}
+
+/* Columns column .. column+7 as f32 words, k outermost. */
+AVX2_INLINE void load_columns(const struct mma_operand *operand, enum mma_type type,
+                              uint32_t column, __m256i *words) {
+    uint32_t k_count = operand->k, width = mma_type_bytes(type);
+    for (uint32_t k = 0; k < k_count; k += WORDS) {
+        __m256i exist = first_lanes(k_count - k);
+#pragma GCC unroll 8
+        for (uint32_t i = 0; i < WORDS; i++) {
+            const char *at =
+                (const char *)operand->words + ((size_t)(column + i) * k_count + k) * width;
+            words[k + i] =
+                column + i < operand->rows ? load_f32(type, at, exist) : _mm256_setzero_si256();
+        }
+        transpose(words + k);
+    }
+}
+
+AVX2_INLINE void store_eight_bytes(int8_t *out, __m256i lanes) {
+    __m128i words =
+        _mm_packs_epi32(_mm256_castsi256_si128(lanes), _mm256_extracti128_si256(lanes, 1));
+    _mm_storel_epi64((__m128i *)(void *)out, _mm_packs_epi16(words, words));
+}
+
+/* Eight columns of a block, from column `at` of it. */
+AVX2_INLINE void prepare_b_columns(struct mma_operand *operand, enum mma_type type, uint32_t block,
+                                   uint32_t at, __m256i *lowest) {
+    uint32_t k_count = operand->k;
+    size_t base = (size_t)block * k_count * MMA_BLOCK + at;
+    double *values = (double *)operand->values + base;
+    int8_t *exponents = (int8_t *)operand->exponents + base;
+    int8_t *lows = (int8_t *)operand->lows + (size_t)block * k_count * 2 * MMA_BLOCK + at;
+    struct mma_block *info = (struct mma_block *)operand->row_info + block;
+    int min_exponent = mma_min_exponent(type);
+    const __m256i never = _mm256_set1_epi32(MMA_LOW_NEVER);
+    __m256i words[MMA_K_MAX], top = _mm256_set1_epi32(NO_TOP), special = _mm256_setzero_si256();
+    load_columns(operand, type, block * MMA_BLOCK + at, words);
+    for (uint32_t k = 0; k < k_count; k++) {
+        struct parts p = take_apart(words[k], min_exponent);
+        top = _mm256_max_epi32(top, lanes_of_top(&p));
+        special = _mm256_or_si256(special, p.special);
+    }
+    top = _mm256_andnot_si256(_mm256_cmpeq_epi32(top, _mm256_set1_epi32(NO_TOP)), top);
+    _mm256_storeu_si256((__m256i *)(info->top + at), top);
+    for (int half = 0; half < 2; half++) {
+        __m128i four = half ? _mm256_extracti128_si256(top, 1) : _mm256_castsi256_si128(top);
+        _mm256_storeu_si256((__m256i *)(info->top_bits + at + half * LANES),
+                            _mm256_slli_epi64(_mm256_cvtepi32_epi64(four), 52));
+    }
+    info->special |= (uint64_t)(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(special)) << at;
+    for (uint32_t k = 0; k < k_count; k++) {
+        struct parts p = take_apart(words[k], min_exponent);
+        __m256 value = _mm256_castsi256_ps(words[k]);
+        double *out = values + k * MMA_BLOCK;
+        _mm256_storeu_pd(out, _mm256_cvtps_pd(_mm256_castps256_ps128(value)));
+        _mm256_storeu_pd(out + LANES, _mm256_cvtps_pd(_mm256_extractf128_ps(value, 1)));
+        __m256i low = low_byte(&p, top);
+        *lowest = _mm256_min_epi32(*lowest, low);
+        store_eight_bytes(exponents + k * MMA_BLOCK, exponent_byte(&p, top));
+        store_eight_bytes(lows + 2 * k * MMA_BLOCK, blend(p.negative, low, never));
+        store_eight_bytes(lows + (2 * k + 1) * MMA_BLOCK, blend(p.negative, never, low));
+    }
+}
+
+AVX2_INLINE void prepare_type(struct mma_operand *operand, enum mma_type type) {
+    if (operand->role == MMA_ROLE_A) {
+        for (uint32_t row = 0; row < operand->rows; row++)
+            prepare_a_row(operand, type, row);
+        return;
+    }
+    for (uint32_t block = 0; block * MMA_BLOCK < operand->rows; block++) {
+        struct mma_block *info = (struct mma_block *)operand->row_info + block;
+        __m256i lowest = _mm256_set1_epi32(MMA_LOW_NEVER);
+        info->special = 0;
+        for (uint32_t at = 0; at < MMA_BLOCK; at += WORDS)
+            prepare_b_columns(operand, type, block, at, &lowest);
+        info->lowest = reduce_min(lowest);
+        __m256i low = _mm256_loadu_si256((const __m256i *)info->top), high = low;
+        for (uint32_t at = WORDS; at < MMA_BLOCK; at += WORDS) {
+            __m256i top = _mm256_loadu_si256((const __m256i *)(info->top + at));
+            low = _mm256_min_epi32(low, top);
+            high = _mm256_max_epi32(high, top);
+        }
+        info->top_min = reduce_min(low);
+        info->top_max = reduce_max(high);
+    }
+}
+
+AVX2 static void prepare(struct mma_operand *operand) {
+    switch (operand->type) {
+    case MMA_TYPE_BF16: prepare_type(operand, MMA_TYPE_BF16); break;
+    case MMA_TYPE_F16: prepare_type(operand, MMA_TYPE_F16); break;
+    case MMA_TYPE_TF32: prepare_type(operand, MMA_TYPE_TF32); break;
+    default: prepare_type(operand, operand->type); break;
+    }
+}
+
+/* ---- computing ---- */
+
+AVX2_INLINE __m256i load_bytes(const void *at) {
+    return _mm256_loadu_si256(at);
+}
+
+/* Relative exponents of 32 accumulators, as in mma_avx512.c. */
+AVX2_INLINE __m256i c_exponents(const struct mma_work *w, const uint32_t *c, int row_top,
+                                int from) {
+    const __m256i bias = _mm256_set1_epi32(127 + row_top);
+    const __m256i none = _mm256_set1_epi32(MMA_EXPONENT_ZERO);
+    __m256i exponent[BYTES / WORDS];
+#pragma GCC unroll 4
+    for (int v = 0; v < BYTES / WORDS; v++) {
+        __m256i word = load_bytes(c + from + v * WORDS);
+        __m256i field = _mm256_srli_epi32(_mm256_slli_epi32(word, 1), 24);
+        exponent[v] = _mm256_sub_epi32(_mm256_sub_epi32(field, bias),
+                                       load_bytes(w->info->top + from + v * WORDS));
+        exponent[v] = blend(_mm256_cmpeq_epi32(field, _mm256_setzero_si256()), none, exponent[v]);
+    }
+    __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(exponent[0], exponent[1]),
+                                       _mm256_packs_epi32(exponent[2], exponent[3]));
+    return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+}
+
+AVX2_INLINE __m256i largest_exponent(const struct mma_work *w, const uint32_t *a, int from) {
+    __m256i top = _mm256_set1_epi8(MMA_EXPONENT_ZERO);
+    for (uint32_t k = 0; k < w->k_count; k++)
+        top =
+            _mm256_max_epi8(top, _mm256_adds_epi8(load_bytes(w->b_exponents + k * MMA_BLOCK + from),
+                                                  _mm256_set1_epi32((int)a[k])));
+    return top;
+}
+
+AVX2_INLINE __m256i count_cut_negatives(const struct mma_work *w, const struct mma_low *a,
+                                        __m256i unit, int from) {
+    __m256i count = _mm256_setzero_si256();
+    for (uint32_t k = 0; k < w->k_count; k++) {
+        __m256i low =
+            _mm256_adds_epi8(load_bytes(w->b_lows + 2 * k * MMA_BLOCK + a[k].half_bytes + from),
+                             _mm256_set1_epi32((int)a[k].bytes));
+        count = _mm256_sub_epi8(count, _mm256_cmpgt_epi8(unit, low));
+    }
+    return count;
+}
+
+AVX2_INLINE uint64_t examine_half(const struct mma_work *w, struct mma_lanes *lanes, uint32_t r,
+                                  int from) {
+    const struct mma_row *info = &w->a_info[r];
+    struct mma_range range = mma_vector_range(w->tile->arith, info, w->info);
+    __m256i top = _mm256_max_epi8(largest_exponent(w, w->a_exponents + r * w->k_count, from),
+                                  c_exponents(w, w->c[r], info->top, from));
+    __m256i outside = _mm256_or_si256(_mm256_cmpgt_epi8(_mm256_set1_epi8((char)range.low), top),
+                                      _mm256_cmpgt_epi8(top, _mm256_set1_epi8((char)range.high)));
+    __m256i unit = _mm256_min_epi8(_mm256_subs_epi8(top, _mm256_set1_epi8((char)w->fraction_bits)),
+                                   _mm256_set1_epi8(1));
+    __m256i lowest = _mm256_set1_epi8((char)mma_lowest_product(info, w->info));
+    __m256i count = _mm256_setzero_si256();
+    if (_mm256_movemask_epi8(_mm256_cmpgt_epi8(unit, lowest)) != 0)
+        count = count_cut_negatives(w, w->a_lows + r * w->k_count, unit, from);
+    _mm256_store_si256((__m256i *)(lanes->top[r] + from), top);
+    _mm256_store_si256((__m256i *)(lanes->count[r] + from), count);
+    return (uint32_t)_mm256_movemask_epi8(outside);
+}
+
+AVX2 static void examine(const struct mma_work *w, struct mma_lanes *lanes) {
+    for (uint32_t r = 0; r < w->rows; r++)
+        lanes->outside[r] = examine_half(w, lanes, r, 0) | examine_half(w, lanes, r, BYTES)
+                                                               << BYTES;
+}
+
+AVX2_INLINE __m256i widen_bytes(const int8_t *bytes) {
+    int32_t four;
+    memcpy(&four, bytes, sizeof four);
+    return _mm256_cvtepi8_epi64(_mm_cvtsi32_si128(four));
+}
+
+/* S before the products: M + trunc(c) + count. Adding |c| to M cuts it toward zero. */
+AVX2_INLINE __m256d start_sum(__m256d m, __m128 accumulators, __m256i count) {
+    __m256d c = _mm256_cvtps_pd(accumulators);
+    __m256d signed_m = _mm256_or_pd(m, _mm256_and_pd(c, _mm256_set1_pd(-0.0)));
+    __m256d cut = _mm256_sub_pd(_mm256_add_pd(c, signed_m), signed_m);
+    __m256i bits = _mm256_castpd_si256(_mm256_add_pd(m, cut));
+    return _mm256_castsi256_pd(_mm256_add_epi64(bits, count));
+}
+
+AVX2_INLINE __m128 to_f32(const struct mma_work *w, __m256d sum) {
+    __m128 result = _mm256_cvtpd_ps(sum);
+    __m128i word = _mm_castps_si128(result);
+    if (!w->sticky)
+        return _mm_castsi128_ps(_mm_and_si128(word, _mm_set1_epi32((int)w->keep)));
+    __m256 cut = _mm256_castpd_ps(_mm256_cmp_pd(sum, _mm256_cvtps_pd(result), _CMP_NEQ_UQ));
+    __m128 narrow =
+        _mm_shuffle_ps(_mm256_castps256_ps128(cut), _mm256_extractf128_ps(cut, 1), 0x88);
+    return _mm_castsi128_ps(
+        _mm_or_si128(word, _mm_and_si128(_mm_castps_si128(narrow), _mm_set1_epi32(1))));
+}
+
+enum { VECTORS = 2 }; /* of doubles, whose loads of A are shared */
+
+/* `rows` is a constant where this is inlined. */
+AVX2_INLINE void sums(const struct mma_work *w, const struct mma_lanes *lanes, int rows, int from) {
+    __m256d sum[MMA_GROUP][VECTORS];
+    _Alignas(32) double start[MMA_GROUP][VECTORS][LANES];
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; r++) {
+        int64_t field = 1023 + 52 - w->fraction_bits + w->a_info[r].top;
+        __m256i base = _mm256_set1_epi64x((int64_t)((uint64_t)field << 52 | UINT64_C(1) << 51));
+#pragma GCC unroll 2
+        for (int v = 0; v < VECTORS; v++) {
+            int at = from + v * LANES;
+            __m256i bits = _mm256_slli_epi64(widen_bytes(lanes->top[r] + at), 52);
+            bits = _mm256_add_epi64(bits, load_bytes(w->info->top_bits + at));
+            __m256d m = _mm256_castsi256_pd(_mm256_add_epi64(bits, base));
+            _mm256_store_pd(start[r][v], m);
+            sum[r][v] = start_sum(m, _mm_loadu_ps((const float *)(w->c[r] + at)),
+                                  widen_bytes(lanes->count[r] + at));
+        }
+    }
+    for (uint32_t k = 0; k < w->k_count; k++) {
+        __m256d column[VECTORS];
+#pragma GCC unroll 2
+        for (int v = 0; v < VECTORS; v++)
+            column[v] = _mm256_loadu_pd(w->b_values + k * MMA_BLOCK + from + v * LANES);
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; r++) {
+            __m256d element = _mm256_set1_pd(w->a_values[(uint32_t)r * w->k_count + k]);
+#pragma GCC unroll 2
+            for (int v = 0; v < VECTORS; v++)
+                sum[r][v] = _mm256_fmadd_pd(element, column[v], sum[r][v]);
+        }
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 2
+        for (int v = 0; v < VECTORS; v++)
+            _mm_storeu_ps((float *)(w->d[r] + from + v * LANES),
+                          to_f32(w, _mm256_sub_pd(sum[r][v], _mm256_load_pd(start[r][v]))));
+}
+
+AVX2 static void sums_group(const struct mma_work *w, const struct mma_lanes *lanes) {
+    for (int from = 0; from < (int)w->columns; from += VECTORS * LANES)
+        if (w->rows == MMA_GROUP)
+            sums(w, lanes, MMA_GROUP, from);
+        else
+            sums(w, lanes, 1, from);
+}
+
+AVX2 static void widen(const uint32_t *half, uint32_t *single) {
+    for (int v = 0; v < MMA_BLOCK; v += WORDS) {
+        __m256i words = _mm256_and_si256(load_bytes(half + v), _mm256_set1_epi32(0xffff));
+        __m128i packed =
+            _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+        _mm256_storeu_ps((float *)(single + v), _mm256_cvtph_ps(packed));
+    }
+}
+
+AVX2 static void narrow(const uint32_t *single, uint32_t *half) {
+    for (int v = 0; v < MMA_BLOCK; v += WORDS) {
+        __m256i word = _mm256_cvtepu16_epi32(_mm256_cvtps_ph(
+            _mm256_loadu_ps((const float *)(single + v)), _MM_FROUND_TO_NEAREST_INT));
+        __m256i zero = _mm256_cmpeq_epi32(word, _mm256_set1_epi32(0x8000));
+        _mm256_storeu_si256((__m256i *)(half + v), _mm256_andnot_si256(zero, word));
+    }
+}
+
+static void tile_avx2(const struct mma_tile *tile) {
+    static const struct mma_vector vector = {
+        .examine = examine, .sums = sums_group, .widen = widen, .narrow = narrow};
+    unsigned mode = _mm_getcsr();
+    _mm_setcsr((mode & ~(unsigned)_MM_ROUND_MASK) | _MM_ROUND_TOWARD_ZERO);
+    mma_vector_tile(tile, &vector);
+    _mm_setcsr(mode);
+}
+
+const struct mma_engine mma_engine_avx2 = {
+    .name = "avx2", .usable = usable, .prepare = prepare, .tile = tile_avx2};
+#endif
