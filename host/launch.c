@@ -35,7 +35,7 @@ CUresult launch_kernel(const struct driver *driver, const struct launch_desc *la
     if (code != CUDA_SUCCESS)
         return code;
 
-    CUlaunchAttribute attributes[2];
+    CUlaunchAttribute attributes[4];
     unsigned count = 0;
     if (launch->cluster[0] || launch->cluster[1] || launch->cluster[2])
         attributes[count++] = (CUlaunchAttribute){
@@ -44,6 +44,14 @@ CUresult launch_kernel(const struct driver *driver, const struct launch_desc *la
     if (launch->cooperative)
         attributes[count++] =
             (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
+
+    if (launch->programmatic)
+        attributes[count++] =
+            (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                                .value.programmaticStreamSerializationAllowed = 1};
+    if (launch->priority)
+        attributes[count++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_PRIORITY,
+                                                  .value.priority = launch->priority};
 
     CUlaunchConfig config = {
         .gridDimX = launch->grid[0],
