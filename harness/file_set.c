@@ -32,6 +32,7 @@ static enum status read_descriptor(int fd, const char *path, uint8_t **bytes, si
         const ssize_t got = read(fd, *bytes + done, *size - done);
         if (got <= 0) {
             free(*bytes);
+            *bytes = NULL;
             strbuf_printf(error, "cannot read '%s': %s", path, got ? strerror(errno) : "it shrank");
             return STATUS_IO;
         }

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 bool message_colour(FILE *stream) {
@@ -45,13 +46,16 @@ static void caret(const char *line, unsigned column) {
 
 void message_error_at(const struct message_place *place, const char *text) {
     const bool colour = message_colour(stderr);
+    const int first = (int)strcspn(text, "\n"); /* the place is that of the first line */
     fprintf(stderr, "%s:%u:", place->file, place->line);
     if (place->column)
         fprintf(stderr, "%u:", place->column);
-    fprintf(stderr, colour ? " \033[1;31merror:\033[0m %s\n" : " error: %s\n", text);
-    if (!place->source_line)
-        return;
-    fprintf(stderr, "%s\n", place->source_line);
-    if (place->column)
-        caret(place->source_line, place->column);
+    fprintf(stderr, colour ? " \033[1;31merror:\033[0m %.*s\n" : " error: %.*s\n", first, text);
+    if (place->source_line) {
+        fprintf(stderr, "%s\n", place->source_line);
+        if (place->column)
+            caret(place->source_line, place->column);
+    }
+    if (text[first])
+        fprintf(stderr, "%s\n", text + first + 1);
 }

@@ -16,8 +16,9 @@ void message_error(const char *format, ...) __attribute__((format(printf, 1, 2))
 /* "siltwin: warning: TEXT" on stderr. */
 void message_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* A message with a place: "FILE:LINE:COLUMN: error: TEXT", the line and a caret below it. Line and
- * column count from 1; column 0 leaves column and caret out, `source_line` may be NULL. */
+/* A message with a place: "FILE:LINE:COLUMN: error: TEXT", the line and a caret below it, then
+ * further lines of TEXT. Line and column count from 1; column 0 leaves column and caret out,
+ * `source_line` may be NULL. */
 struct message_place {
     const char *file;
     unsigned line, column;

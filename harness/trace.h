@@ -99,7 +99,7 @@ struct trace_map {
     struct trace_address address;
     uint64_t dims[8], stride_bytes[8];
     uint32_t box[8], estrides[8];
-    const char *fails; /* error name or number that encoding must end with; NULL: must succeed */
+    int fails; /* CUresult that encoding must end with, 0: must succeed */
 };
 
 enum trace_attr { ATTR_COOPERATIVE = 1, ATTR_PROGRAMMATIC = 2 };
@@ -109,7 +109,6 @@ struct trace_launch {
     const struct ir_func *entry;
     uint32_t grid[3], block[3], cluster[3]; /* cluster 0: not given */
     uint32_t smem_bytes, attrs;
-    bool has_priority;
     int32_t priority;
     double timeout_s; /* 0: none */
     bool packed;
@@ -132,7 +131,7 @@ struct trace_expect {
 struct trace_fails {
     struct trace_place place;
     uint32_t launch;
-    const char *code;
+    int code; /* CUresult */
     bool has_line;
     uint32_t module, line;
 };

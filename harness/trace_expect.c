@@ -1,7 +1,9 @@
 /* The statements copy, fill and expect. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "commands.h"
+#include "result.h"
 #include "trace_statement.h"
 
 static uint64_t address_room(const struct trace *trace, const struct trace_address *address) {
@@ -93,6 +95,27 @@ bool statement_fill(struct trace_reader *r, const struct trace_place *place) {
     return trace_add_step(r, STEP_FILL, r->trace->fills.count - 1);
 }
 
+bool scan_result(struct trace_reader *r, int *code) {
+    const char *word;
+    char *end;
+    CUresult named;
+    scan_blanks(r);
+    const struct trace_place place = scan_place(r);
+    if (!scan_word(r, "an error's name or number", &word))
+        return false;
+    const long number = strtol(word, &end, 10);
+    if (end != word && !*end && number > 0 && number < 100000) {
+        *code = (int)number;
+        return true;
+    }
+    if (!result_from_name(word, &named) || named == CUDA_SUCCESS)
+        return scan_fail_at(r, &place, EXIT_USAGE,
+                            "expected an error such as 715 or ILLEGAL_INSTRUCTION, found '%s'",
+                            word);
+    *code = (int)named;
+    return true;
+}
+
 /* launch N fails CODE [at MODULE:LINE] */
 static bool scan_fails(struct trace_reader *r, const struct trace_place *place) {
     struct trace_fails fails = {.place = *place};
@@ -103,7 +126,7 @@ static bool scan_fails(struct trace_reader *r, const struct trace_place *place) 
     fails.launch = (uint32_t)value;
     if (!scan_take_word(r, "fails"))
         return scan_expected(r, "'fails'");
-    if (!scan_word(r, "an error's number or name", &fails.code))
+    if (!scan_result(r, &fails.code))
         return false;
     if (scan_take_word(r, "at")) {
         scan_blanks(r);

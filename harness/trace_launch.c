@@ -137,7 +137,6 @@ static bool scan_attr(struct trace_reader *r, struct trace_launch *launch) {
             r, "an attribute (cooperative, programmatic_stream_serialization, priority=N)");
     if (!scan_need(r, "=") || !scan_int_in(r, "the priority", INT32_MIN, INT32_MAX, &value))
         return false;
-    launch->has_priority = true;
     launch->priority = (int32_t)value;
     return true;
 }

@@ -99,7 +99,7 @@ static bool scan_common_option(struct trace_reader *r, struct trace_map *map, bo
     if (scan_take_word(r, "l2"))
         return scan_choice(r, "an L2 promotion", promotions, &map->l2);
     if (scan_take_word(r, "fails"))
-        return scan_word(r, "an error's name or number", &map->fails);
+        return scan_result(r, &map->fails);
     *found = false;
     return true;
 }

@@ -6,7 +6,7 @@
 #include "trace.h"
 
 struct trace_override {
-    const char *name;
+    char *name;
     int64_t value;
 };
 

@@ -34,7 +34,12 @@ static bool fail(struct trace_reader *r, const struct trace_place *place, int ex
         return false; /* the first error stays */
     error->exit_status = exit_status;
     error->place = *place;
-    vsnprintf(error->text, sizeof error->text, format, args);
+    if (vsnprintf(error->text, sizeof error->text, format, args) >= (int)sizeof error->text) {
+        static const char more[] = "\n(more follows)";
+        char *newline = strrchr(error->text, '\n');
+        char *end = error->text + sizeof error->text - sizeof more;
+        memcpy(newline && newline < end ? newline : end, more, sizeof more);
+    }
     copy_source_line(place, error->source_line, sizeof error->source_line);
     return false;
 }

@@ -51,6 +51,8 @@ bool scan_brackets(struct trace_reader *r, const char *what, int64_t low, int64_
                    unsigned max, uint64_t *values, unsigned *count);
 bool scan_braces(struct trace_reader *r, const char *what, int64_t low, int64_t high, unsigned max,
                  uint64_t *values, unsigned *count);
+/* A CUresult that is an error, by number or by name. */
+bool scan_result(struct trace_reader *r, int *code);
 /* A generator's word and arguments, when one comes next: *found says whether. */
 bool scan_generator(struct trace_reader *r, const struct trace_buffer *buffer,
                     struct trace_generator *generator, bool *found);

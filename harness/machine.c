@@ -1,0 +1,99 @@
+/* Opens the simulated driver and looks up its own entry points. */
+#include "machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool machine_simulator_path(struct strbuf *path) {
+    char self[4096];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length <= 0)
+        return false;
+    self[length] = '\0';
+    char *slash = strrchr(self, '/');
+    if (!slash)
+        return false;
+    strbuf_printf(path, "%.*s/sim/libcuda.so.1", (int)(slash - self), self);
+    return true;
+}
+
+static void keep_line(void *context, const char *line) {
+    struct strbuf *log = context;
+    strbuf_printf(log, "%s\n", line);
+}
+
+/* A function of the simulator by its name, as the pointer type of `*function`. */
+static bool find(const struct machine *machine, const char *name, void *function,
+                 struct host_error *error) {
+    void *found = driver_extension(&machine->driver, name);
+    if (!found)
+        result_message(error, "%s has no %s: it is not this siltwin's simulator",
+                       machine->driver.path, name);
+    memcpy(function, &found, sizeof found);
+    return found;
+}
+
+static bool set_up(struct machine *machine, const struct machine_options *options,
+                   struct host_error *error) {
+    siltwin_sim_version *version;
+    siltwin_sim_set_run *set_run;
+    siltwin_sim_set_log *set_log;
+    siltwin_sim_set_progress *set_progress;
+    siltwin_sim_set_stats *set_stats;
+    if (!find(machine, "siltwinSimVersion", &version, error) ||
+        !find(machine, "siltwinSimSetRun", &set_run, error) ||
+        !find(machine, "siltwinSimSetLog", &set_log, error) ||
+        !find(machine, "siltwinSimSetProgress", &set_progress, error) ||
+        !find(machine, "siltwinSimSetStats", &set_stats, error) ||
+        !find(machine, "siltwinSimSetModuleName", &machine->set_module_name, error) ||
+        !find(machine, "siltwinSimLastFault", &machine->last_fault, error) ||
+        !find(machine, "siltwinSimLastReport", &machine->last_report, error) ||
+        !find(machine, "siltwinSimStats", &machine->stats_last, error))
+        return false;
+    if (version() != SILTWIN_SIM_VERSION) {
+        result_message(error, "the simulator's interface has version %u, expected %d", version(),
+                       SILTWIN_SIM_VERSION);
+        return false;
+    }
+    struct siltwin_sim_run run = options->run;
+    run.struct_bytes = sizeof run;
+    if (set_run(&run) || set_log(keep_line, &machine->log) ||
+        set_progress(options->progress, options->progress_context) || set_stats(options->stats)) {
+        result_message(error, "the simulator refuses its settings");
+        return false;
+    }
+    return true;
+}
+
+bool machine_open(struct machine *machine, const struct machine_options *options,
+                  struct host_error *error) {
+    struct strbuf path = {0};
+    *machine = (struct machine){0};
+    if (!machine_simulator_path(&path)) {
+        result_message(error, "cannot find this executable's own folder");
+        return false;
+    }
+    /* The model must be known when the driver is initialised, which opening it does. */
+    setenv("SILTWIN_DEVICE", options->device, 1);
+    const bool opened = driver_open(&machine->driver, strbuf_text(&path), error);
+    strbuf_free(&path);
+    if (!opened)
+        return false;
+    if (set_up(machine, options, error) &&
+        device_open(&machine->driver, 0, &machine->device, error))
+        return true;
+    machine_close(machine);
+    return false;
+}
+
+void machine_log_clear(struct machine *machine) {
+    strbuf_clear(&machine->log);
+}
+
+void machine_close(struct machine *machine) {
+    if (machine->device.driver)
+        device_close(&machine->device);
+    driver_close(&machine->driver);
+    strbuf_free(&machine->log);
+}

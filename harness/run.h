@@ -1,0 +1,43 @@
+#ifndef SILTWIN_RUN_H
+#define SILTWIN_RUN_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "progress.h"
+#include "run_memory.h"
+
+/* Runs a trace on a machine: its steps in order, then what it expects of its launches. What
+ * happened is said on stderr (findings), on stdout (the rest, unless quiet) and kept as JSON. */
+
+struct run_options {
+    bool quiet, json, stats;
+};
+
+struct run {
+    struct machine *machine;
+    const struct trace *trace;
+    const struct run_options *options;
+    struct progress *progress;
+    struct run_memory memory;
+    json_t *launches, *expectations, *findings; /* arrays */
+    bool *fails_met;                            /* one a `expect launch N fails` */
+    uint32_t launches_done, expectations_met;
+    uint32_t lost_at; /* launch after which the context is of no use, 0: none */
+    bool differs, no_verdict;
+    int problem_status; /* of setting up, 0: none */
+};
+
+/* Runs all; false when memory is short. The results are in `run` either way. */
+void run_trace(struct run *run, struct machine *machine, const struct trace *trace,
+               const struct run_options *options, struct progress *progress);
+/* Exit status of what happened. */
+int run_exit_status(const struct run *run);
+void run_free(struct run *run);
+
+/* Reports a finding: on stderr with its place (NULL: none), and in `findings`. `rule` is a stable
+ * name ("expect.differs"); `more` (may be NULL, taken over) adds fields to the JSON. */
+void run_finding(struct run *run, const struct trace_place *place, const char *rule,
+                 const char *text, json_t *more);
+
+#endif

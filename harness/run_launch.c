@@ -1,0 +1,265 @@
+/* Launches of a trace. */
+#include "run_launch.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "launch.h"
+#include "message.h"
+#include "stats_print.h"
+
+/* The parameters as the entry lays them out. */
+static uint8_t *pack(const struct run *run, const struct trace_launch *launch, size_t *size) {
+    const struct ir_module *ir = run->trace->modules.items[launch->module].ir;
+    *size = launch->entry->param_bytes;
+    uint8_t *block = calloc(1, *size ? *size : 1);
+    for (size_t i = 0; block && i < launch->arg_count; i++) {
+        const uint64_t at =
+            launch->packed ? 0 : ir->symbols[launch->entry->params[i].index].offset_bytes;
+        run_memory_resolve(&run->memory, &launch->args[i], block + at);
+    }
+    return block;
+}
+
+/* Ends the process when a launch runs over its time: a simulated one cannot be stopped. */
+struct watchdog {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t done_signal;
+    bool started, done;
+    const struct trace_launch *launch;
+};
+
+static void *watch(void *context) {
+    struct watchdog *dog = context;
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    const double seconds = dog->launch->timeout_s + (double)end.tv_nsec * 1e-9;
+    end.tv_sec += (time_t)seconds;
+    end.tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9);
+    pthread_mutex_lock(&dog->lock);
+    int rc = 0;
+    while (!dog->done && !rc)
+        rc = pthread_cond_timedwait(&dog->done_signal, &dog->lock, &end);
+    if (!dog->done) {
+        message_error("%s:%u: no verdict: launch %u was not done after %g s",
+                      dog->launch->place.file->shown, dog->launch->place.line, dog->launch->number,
+                      dog->launch->timeout_s);
+        _exit(EXIT_NO_VERDICT);
+    }
+    pthread_mutex_unlock(&dog->lock);
+    return NULL;
+}
+
+static void watchdog_start(struct watchdog *dog, const struct trace_launch *launch) {
+    *dog = (struct watchdog){.launch = launch};
+    if (launch->timeout_s <= 0)
+        return;
+    pthread_mutex_init(&dog->lock, NULL);
+    pthread_cond_init(&dog->done_signal, NULL);
+    dog->started = !pthread_create(&dog->thread, NULL, watch, dog);
+}
+
+static void watchdog_stop(struct watchdog *dog) {
+    if (!dog->started)
+        return;
+    pthread_mutex_lock(&dog->lock);
+    dog->done = true;
+    pthread_cond_signal(&dog->done_signal);
+    pthread_mutex_unlock(&dog->lock);
+    pthread_join(dog->thread, NULL);
+}
+
+/* Launches and waits. The result is what the launch, or waiting for it, gave. */
+static CUresult launch_and_wait(struct run *run, const struct trace_launch *launch,
+                                struct host_error *error) {
+    const struct driver *driver = &run->machine->driver;
+    size_t param_bytes;
+    CUfunction function =
+        module_function(&run->memory.modules[launch->module], launch->entry->name, error);
+    if (!function)
+        return error->code;
+    uint8_t *params = pack(run, launch, &param_bytes);
+    if (!params) {
+        result_message(error, "no memory left");
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    struct launch_desc desc = {
+        .function = function,
+        .dynamic_smem_bytes = launch->smem_bytes,
+        .cooperative = launch->attrs & ATTR_COOPERATIVE,
+        .programmatic = launch->attrs & ATTR_PROGRAMMATIC,
+        .priority = launch->priority,
+        .params = params,
+        .params_bytes = param_bytes,
+    };
+    memcpy(desc.grid, launch->grid, sizeof desc.grid);
+    memcpy(desc.block, launch->block, sizeof desc.block);
+    memcpy(desc.cluster, launch->cluster, sizeof desc.cluster);
+    struct watchdog dog;
+    watchdog_start(&dog, launch);
+    CUresult code = launch_kernel(driver, &desc, error);
+    if (code == CUDA_SUCCESS && launch_wait(driver, NULL, 0, error) != LAUNCH_DONE)
+        code = error->code;
+    watchdog_stop(&dog);
+    free(params);
+    return code;
+}
+
+static const char *const end_names[] = {"done",   "fault",       "hang",
+                                        "budget", "unsupported", "no_memory"};
+
+static uint64_t cta_count(const struct trace_launch *launch) {
+    return (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+}
+
+static json_t *describe(const struct run *run, const struct trace_launch *launch, CUresult code) {
+    const char *name = result_name(code);
+    return json_pack("{s:i, s:s, s:s, s:[i,i,i], s:[i,i,i], s:i, s:i, s:s}", "launch",
+                     (int)launch->number, "module", run->trace->modules.items[launch->module].name,
+                     "entry", launch->entry->name, "grid", (int)launch->grid[0],
+                     (int)launch->grid[1], (int)launch->grid[2], "block", (int)launch->block[0],
+                     (int)launch->block[1], (int)launch->block[2], "smem", (int)launch->smem_bytes,
+                     "result", (int)code, "result_name", name ? name : "unknown");
+}
+
+static void print_done(struct run *run, const struct trace_launch *launch, double seconds) {
+    if (run->options->quiet || run->options->json)
+        return;
+    printf("launch %u %s.%s: grid %u %u %u, block %u %u %u: done in %.3g s\n", launch->number,
+           run->trace->modules.items[launch->module].name, launch->entry->name, launch->grid[0],
+           launch->grid[1], launch->grid[2], launch->block[0], launch->block[1], launch->block[2],
+           seconds);
+}
+
+static void take_stats(struct run *run, const struct trace_launch *launch, json_t *json) {
+    struct siltwin_sim_stats stats = {.struct_bytes = sizeof stats};
+    if (!run->options->stats || run->machine->stats_last(&stats))
+        return;
+    json_object_set_new(json, "stats", stats_json(&stats));
+    if (run->options->json)
+        return;
+    struct strbuf text = {0};
+    stats_print(&stats, cta_count(launch), &text);
+    fputs(strbuf_text(&text), stdout);
+    strbuf_free(&text);
+}
+
+/* Whether the trace expects this end; marks that expectation as met. */
+static bool expected(struct run *run, const struct trace_launch *launch, CUresult code,
+                     const struct siltwin_sim_fault *fault) {
+    bool any = false;
+    for (uint32_t i = 0; i < run->trace->fails.count; i++) {
+        const struct trace_fails *fails = &run->trace->fails.items[i];
+        if (fails->launch != launch->number || fails->code != (int)code)
+            continue;
+        if (fails->has_line &&
+            (!fault || !fault->file || fault->line != fails->line ||
+             strcmp(fault->file, run->trace->modules.items[fails->module].file->shown)))
+            continue;
+        run->fails_met[i] = true;
+        any = true;
+    }
+    return any;
+}
+
+static json_t *fault_json(const struct siltwin_sim_fault *fault,
+                          const struct trace_launch *launch) {
+    json_t *json = json_pack("{s:i, s:i}", "launch", (int)launch->number, "result", fault->result);
+    json_object_set_new(json, "end",
+                        json_string(fault->end < sizeof end_names / sizeof *end_names
+                                        ? end_names[fault->end]
+                                        : "unknown"));
+    json_object_set_new(json, "reason", json_string(fault->reason ? fault->reason : ""));
+    if (!fault->file)
+        return json;
+    json_object_set_new(json, "ptx",
+                        json_sprintf("%s:%u:%u", fault->file, fault->line, fault->column));
+    json_object_set_new(
+        json, "cta",
+        json_pack("[i,i,i]", (int)fault->cta[0], (int)fault->cta[1], (int)fault->cta[2]));
+    json_object_set_new(json, "warp", json_integer(fault->warp));
+    json_object_set_new(json, "lanes", json_sprintf("0x%08x", fault->lanes));
+    return json;
+}
+
+static bool no_verdict(uint32_t end) {
+    return end == SILTWIN_SIM_BUDGET || end == SILTWIN_SIM_UNSUPPORTED ||
+           end == SILTWIN_SIM_NO_MEMORY;
+}
+
+static const char *rule_of(uint32_t end) {
+    switch (end) {
+    case SILTWIN_SIM_HANG: return "launch.hang";
+    case SILTWIN_SIM_BUDGET: return "launch.budget";
+    case SILTWIN_SIM_UNSUPPORTED: return "launch.unsupported";
+    case SILTWIN_SIM_NO_MEMORY: return "launch.no_memory";
+    case SILTWIN_SIM_FAULT: return "launch.fault";
+    default: return "launch.refused";
+    }
+}
+
+/* A launch that the trace did not want to fail, or not like this. */
+static void report(struct run *run, const struct trace_launch *launch,
+                   const struct host_error *error, const struct siltwin_sim_fault *fault) {
+    struct strbuf text = {0};
+    const uint32_t end = fault ? fault->end : SILTWIN_SIM_NO_FAULT;
+    const bool unanswered = no_verdict(end) || (!fault && error->code == CUDA_ERROR_NOT_SUPPORTED);
+    strbuf_printf(&text, "%slaunch %u (%s): %s", unanswered ? "no verdict: " : "", launch->number,
+                  launch->entry->name, error->text);
+    if (fault)
+        strbuf_printf(&text, "\n%s", run->machine->last_report());
+    else if (run->machine->log.length)
+        strbuf_printf(&text, "\n%s", strbuf_text(&run->machine->log));
+    while (text.length && text.text[text.length - 1] == '\n')
+        text.text[--text.length] = '\0';
+    if (unanswered)
+        run->no_verdict = true;
+    else
+        run->differs = true;
+    run_finding(run, &launch->place, rule_of(end), strbuf_text(&text),
+                fault ? fault_json(fault, launch) : NULL);
+    strbuf_free(&text);
+}
+
+static void launch_failed(struct run *run, const struct trace_launch *launch, CUresult code,
+                          const struct host_error *error, json_t *json) {
+    struct siltwin_sim_fault fault = {.struct_bytes = sizeof fault};
+    struct host_error again = {0};
+    const bool has_fault = !run->machine->last_fault(&fault) && fault.end != SILTWIN_SIM_NO_FAULT;
+    if (has_fault)
+        json_object_set_new(json, "fault", fault_json(&fault, launch));
+    if (expected(run, launch, code, has_fault ? &fault : NULL)) {
+        if (!run->options->quiet && !run->options->json)
+            printf("launch %u %s: fails as expected: %s\n", launch->number, launch->entry->name,
+                   result_name(code) ? result_name(code) : "unknown result");
+    } else {
+        report(run, launch, error, has_fault ? &fault : NULL);
+    }
+    if (!device_synchronize(&run->machine->device, &again))
+        run->lost_at = launch->number;
+}
+
+void run_launch(struct run *run, const struct trace_launch *launch) {
+    struct host_error error = {0};
+    machine_log_clear(run->machine);
+    progress_start(run->progress, "launch %u of %u %s", launch->number, run->trace->launches.count,
+                   launch->entry->name);
+    const double started = progress_seconds();
+    const CUresult code = launch_and_wait(run, launch, &error);
+    progress_clear(run->progress);
+    json_t *json = describe(run, launch, code);
+    run->launches_done++;
+    if (code == CUDA_SUCCESS)
+        print_done(run, launch, progress_seconds() - started);
+    else
+        launch_failed(run, launch, code, &error, json);
+    if (!run->lost_at)
+        take_stats(run, launch, json);
+    json_array_append_new(run->launches, json);
+}

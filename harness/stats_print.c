@@ -1,0 +1,86 @@
+/* Counters of a launch, as text and as JSON. */
+#include "stats_print.h"
+
+#include <inttypes.h>
+
+/* Instruction classes in the order of the struct. */
+#define CLASSES(X)                                                                                 \
+    X(integer)                                                                                     \
+    X(floating) X(conversion) X(compare) X(move) X(control) X(global_memory) X(shared_memory)      \
+        X(other_memory) X(atomic) X(barrier) X(mbarrier) X(warp_collective) X(matrix_move)         \
+            X(async_copy) X(tensor_copy) X(tensor_core) X(tensor_memory) X(other)
+#define COUNTERS(X)                                                                                \
+    X(warp_instructions)                                                                           \
+    X(thread_instructions) CLASSES(X) X(tma_instructions) X(tma_boxes) X(tma_load_bytes)           \
+        X(tma_store_bytes) X(mbarrier_phases) X(mma_instructions) X(mma_flop) X(load_requests)     \
+            X(load_sectors) X(load_used_bytes) X(store_requests) X(store_sectors)                  \
+                X(store_used_bytes) X(shared_requests) X(shared_wavefronts) X(shared_conflicts)    \
+                    X(shared_worst_way)
+
+static double ratio(uint64_t part, uint64_t whole) {
+    return whole ? (double)part / (double)whole : 0;
+}
+
+static void print_classes(const struct siltwin_sim_stats *s, struct strbuf *out) {
+    strbuf_printf(out, "  instructions     %" PRIu64 " warp, %" PRIu64 " thread\n",
+                  s->warp_instructions, s->thread_instructions);
+    const struct {
+        const char *name;
+        uint64_t count;
+    } classes[] = {
+#define X(name) {#name, s->name},
+        CLASSES(X)
+#undef X
+    };
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (classes[i].count)
+            strbuf_printf(out, "    %-15s %" PRIu64 "\n", classes[i].name, classes[i].count);
+}
+
+static void print_async(const struct siltwin_sim_stats *s, uint64_t ctas, struct strbuf *out) {
+    if (s->tma_instructions)
+        strbuf_printf(out,
+                      "  TMA              %" PRIu64 " instructions (%.6g a CTA), %" PRIu64
+                      " boxes, %" PRIu64 " bytes loaded, %" PRIu64 " stored\n",
+                      s->tma_instructions, ratio(s->tma_instructions, ctas), s->tma_boxes,
+                      s->tma_load_bytes, s->tma_store_bytes);
+    if (s->mbarrier_phases)
+        strbuf_printf(out, "  mbarrier         %" PRIu64 " phases completed (%.6g a CTA)\n",
+                      s->mbarrier_phases, ratio(s->mbarrier_phases, ctas));
+    if (s->mma_instructions)
+        strbuf_printf(
+            out, "  MMA              %" PRIu64 " instructions (%.6g a CTA), %" PRIu64 " FLOP\n",
+            s->mma_instructions, ratio(s->mma_instructions, ctas), s->mma_flop);
+}
+
+static void print_global(const char *name, uint64_t requests, uint64_t sectors, uint64_t used,
+                         struct strbuf *out) {
+    if (requests)
+        strbuf_printf(
+            out,
+            "  %-16s %" PRIu64 " requests, %" PRIu64 " sectors (%.4g a request), %.4g%% of "
+            "their bytes used\n",
+            name, requests, sectors, ratio(sectors, requests), 100 * ratio(used, 32 * sectors));
+}
+
+void stats_print(const struct siltwin_sim_stats *s, uint64_t ctas, struct strbuf *out) {
+    print_classes(s, out);
+    print_async(s, ctas, out);
+    print_global("global loads", s->load_requests, s->load_sectors, s->load_used_bytes, out);
+    print_global("global stores", s->store_requests, s->store_sectors, s->store_used_bytes, out);
+    if (s->shared_requests)
+        strbuf_printf(out,
+                      "  shared memory    %" PRIu64 " requests, %" PRIu64 " wavefronts, %" PRIu64
+                      " more than without bank conflicts; worst request: %" PRIu64 "-way\n",
+                      s->shared_requests, s->shared_wavefronts, s->shared_conflicts,
+                      s->shared_worst_way);
+}
+
+json_t *stats_json(const struct siltwin_sim_stats *s) {
+    json_t *object = json_object();
+#define X(name) json_object_set_new(object, #name, json_integer((json_int_t)s->name));
+    COUNTERS(X)
+#undef X
+    json_object_set_new(object, "host_seconds", json_real(s->host_seconds));
+    return object;
+}
