@@ -89,7 +89,7 @@ static double circle(double turns, bool cosine) {
 
 static double tanh_exact(double x) {
     if (fabs(x) < 0x1p-10)
-        return x - x * x * x / 3;
+        return x * (1 - x * x / 3); /* keeps the sign of a zero */
     if (fabs(x) > 100)
         return x > 0 ? 1 : -1;
     double e = exp2_exact(2 * x * 0x1.71547652b82fep+0);

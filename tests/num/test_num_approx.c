@@ -1,0 +1,79 @@
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "hash.h"
+#include "num_approx.h"
+#include "num_f32.h"
+#include "num_f64.h"
+
+enum { ROUNDS = 100000 };
+
+/* Within one unit in the last place of the true value in long double. */
+static bool near(uint32_t got, long double truth) {
+    float f = (float)truth;
+    uint32_t want = num_f32_word(f);
+    return got == want || got == want + 1 || got + 1 == want;
+}
+
+static uint32_t normal_word(uint64_t i) {
+    uint32_t word = (uint32_t)hash_mix64(i) & 0x7fffffff;
+    return word < 0x00800000 || word >= NUM_F32_INF ? 0x3f800000 + (word & 0x7fffff) : word;
+}
+
+Test(num_approx, close_to_the_true_value) {
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        uint32_t x = normal_word(i);
+        long double v = bits_to_f32(x);
+        cr_assert(near(num_approx_rcp(x, false), 1 / v), "rcp %08x", x);
+        cr_assert(near(num_approx_sqrt(x, false), sqrtl(v)), "sqrt %08x", x);
+        cr_assert(near(num_approx_rsqrt(x, false), 1 / sqrtl(v)), "rsqrt %08x", x);
+        cr_assert(near(num_approx_lg2(x, false), log2l(v)), "lg2 %08x", x);
+        uint32_t e = (x & 0x83ffffff) | 0x40000000; /* 2 to 8 and subnormal results below */
+        cr_assert(near(num_approx_ex2(e, false), exp2l(bits_to_f32(e))), "ex2 %08x", e);
+        cr_assert(near(num_approx_tanh(x), tanhl(v)), "tanh %08x", x);
+        uint32_t angle = (x & 0x007fffff) | 0x3f000000; /* half to one */
+        cr_assert_float_eq(bits_to_f32(num_approx_sin(angle)), sinl(bits_to_f32(angle)), 2e-7);
+        cr_assert_float_eq(bits_to_f32(num_approx_cos(angle)), cosl(bits_to_f32(angle)), 2e-7);
+    }
+}
+
+Test(num_approx, whole_circle) {
+    for (int i = -4000; i <= 4000; i++) {
+        float angle = (float)i * 0.0015f;
+        cr_assert_float_eq(bits_to_f32(num_approx_sin(bits_from_f32(angle))), sinf(angle), 1e-6);
+        cr_assert_float_eq(bits_to_f32(num_approx_cos(bits_from_f32(angle))), cosf(angle), 1e-6);
+    }
+}
+
+/* The manual's tables of special operands. */
+Test(num_approx, special_operands) {
+    const uint32_t inf = NUM_F32_INF, minus = NUM_F32_SIGN, nan = NUM_F32_NAN, sub = 1;
+    cr_assert_eq(num_approx_rcp(minus, false), inf | minus);
+    cr_assert_eq(num_approx_rcp(sub, true), inf);
+    cr_assert_eq(num_approx_rcp(inf | minus, false), minus);
+    cr_assert_eq(num_approx_sqrt(minus, false), minus);
+    cr_assert_eq(num_approx_sqrt(sub | minus, true), minus);
+    cr_assert_eq(num_approx_sqrt(sub | minus, false), nan);
+    cr_assert_eq(num_approx_rsqrt(minus, false), inf | minus);
+    cr_assert_eq(num_approx_rsqrt(inf, false), 0);
+    cr_assert_eq(num_approx_lg2(minus, false), inf | minus);
+    cr_assert_eq(num_approx_lg2(sub, true), inf | minus);
+    cr_assert_eq(num_approx_lg2(sub, false), bits_from_f32(-149.0f));
+    cr_assert_eq(num_approx_ex2(inf | minus, false), 0);
+    cr_assert_eq(num_approx_ex2(inf, false), inf);
+    cr_assert_eq(num_approx_ex2(minus, false), NUM_F32_ONE);
+    cr_assert_eq(num_approx_sin(inf), nan);
+    cr_assert_eq(num_approx_cos(inf | minus), nan);
+    cr_assert_eq(num_approx_sin(minus), minus);
+    cr_assert_eq(num_approx_cos(minus), NUM_F32_ONE);
+    cr_assert_eq(num_approx_tanh(sub), sub);
+    cr_assert_eq(num_approx_tanh(inf | minus), NUM_F32_ONE | minus);
+    cr_assert_eq(num_approx_tanh_f16(0x8000), 0x8000);
+    cr_assert_eq(num_approx_tanh_bf16(0x8000), 0x8000);
+    cr_assert_eq(num_approx_div(NUM_F32_ONE, 0x7f000000, false), 0);
+    cr_assert_eq(num_approx_div(inf, 0x7f7fffff, false), nan);
+    cr_assert_eq(num_approx_div_full(NUM_F32_ONE, 0x7f000000, false), 0x00400000);
+    cr_assert_eq(num_approx_rcp_f64(0), NUM_F64_INF);
+    cr_assert_eq(num_approx_rcp_f64(UINT64_C(0x7ff8000000000001)), UINT64_C(0x7fffffff00000000));
+    cr_assert_eq(num_approx_rsqrt_f64(UINT64_C(0x3fefffffffffffff)), NUM_F64_ONE);
+}
