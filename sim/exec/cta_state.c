@@ -121,7 +121,7 @@ bool cta_begin(struct cta *cta, uint64_t index) {
     state->expire = 0;
     state->live_warps = cta->warp_count;
     memset(state->barriers, 0, sizeof state->barriers);
-    state->cluster_arrivals = state->cluster_generation = 0;
+    memset(state->cluster_arrived, 0, sizeof state->cluster_arrived);
     run_fill_pattern(state->run, index << 8, cta->shared, cta->shared_end);
     memset(cta->shared, 0, SHARED_FIRST);
     async_begin(cta);

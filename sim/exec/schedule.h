@@ -56,16 +56,21 @@ struct warp_sched {
 
 enum { NAMED_BARRIERS = 16, MAX_WARPS = 32, ARRIVALS_KEPT = 8, CALL_DEPTH_MAX = 1024 };
 
+/* What bar.red gives. */
+struct barrier_result {
+    uint32_t count;
+    bool all, any;
+};
+
 /* A barrier of bar.sync. A warp counts when all its live lanes have come (each lane waits for
  * itself). */
 struct named_barrier {
+    bool active;
     uint32_t threads; /* asked by b, 0: the whole CTA */
     uint32_t generation;
-    uint32_t arrived[MAX_WARPS]; /* lanes of each warp */
-    bool active;
-    uint32_t popc, all, any; /* of bar.red, so far; results of the last generation below */
-    uint32_t popc_result;
-    bool all_result, any_result;
+    uint32_t arrived[MAX_WARPS];      /* lanes of each warp */
+    struct barrier_result so_far;     /* of bar.red */
+    struct barrier_result results[2]; /* of the last two generations */
 };
 
 struct mbarrier_arrival {
@@ -98,7 +103,7 @@ struct cta_state {
     uint32_t mbarrier_count, mbarrier_capacity;
     void *thread_data[THREAD_DATA_COUNT]; /* arrays by thread */
     uint32_t thread_data_bytes[THREAD_DATA_COUNT];
-    uint32_t cluster_arrivals, cluster_generation; /* of barrier.cluster: lanes that arrived */
+    uint32_t cluster_arrived[MAX_WARPS]; /* lanes at barrier.cluster in this phase */
     const struct observer *observer;
     void *observer_ctx;
     uint32_t cluster_ctaid[3], smid;
