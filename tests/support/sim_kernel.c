@@ -40,6 +40,20 @@ struct sim *sim_load_body(const char *body) {
     return sim;
 }
 
+struct sim *sim_load_simple(const char *body) {
+    struct strbuf text = {0};
+    strbuf_puts(&text, ".visible .entry k(.param .u64 out) {\n"
+                       "  .reg .b32 %r<20>; .reg .b64 %rd<10>; .reg .pred %p<8>; .reg .f32 %f<8>;\n"
+                       "  ld.param.u64 %rd1, [out];\n"
+                       "  mov.u32 %r1, %tid.x;\n"
+                       "  mov.u32 %r2, %ctaid.x;\n\n");
+    strbuf_puts(&text, body);
+    strbuf_puts(&text, "}\n");
+    struct sim *sim = sim_load_body(strbuf_text(&text));
+    strbuf_free(&text);
+    return sim;
+}
+
 void sim_free(struct sim *sim) {
     exec_module_unload(sim->module);
     global_memory_destroy(sim->memory);
@@ -77,4 +91,13 @@ enum status sim_run(struct sim *sim, uint32_t blocks, uint32_t threads) {
     sim->launch.block[0] = threads;
     strbuf_clear(&sim->report);
     return exec_run(&sim->launch, &sim->fault, &sim->report);
+}
+
+uint32_t *sim_run_simple(struct sim *sim, uint32_t words, uint32_t blocks, uint32_t threads) {
+    uint64_t out = sim_buffer(sim, words);
+    sim->param_bytes = 0;
+    sim_arg64(sim, out);
+    if (sim_run(sim, blocks, threads) != STATUS_OK)
+        stop("the launch does not end well", &sim->report);
+    return sim_words(sim, out);
 }

@@ -21,6 +21,9 @@ struct sim {
 struct sim *sim_load(const char *text, uint16_t sm);
 /* The same with ".version 9.0 .target sm_90a .address_size 64" in front of `body`. */
 struct sim *sim_load_body(const char *body);
+/* A kernel k(.param .u64 out) with registers %r<20>, %rd<10>, %p<8>, %f<8>, where %rd1 is the
+ * parameter, %r1 %tid.x and %r2 %ctaid.x, and then `body` from line 10 on. */
+struct sim *sim_load_simple(const char *body);
 void sim_free(struct sim *sim);
 
 /* A buffer of `words` words of 32 bits, all zero. */
@@ -32,5 +35,8 @@ void sim_arg64(struct sim *sim, uint64_t value);
 
 /* Runs sim->launch on `blocks` blocks of `threads` threads. */
 enum status sim_run(struct sim *sim, uint32_t blocks, uint32_t threads);
+/* The same with a buffer of `words` words as the only argument; expects that all ends well, and
+ * gives the buffer. */
+uint32_t *sim_run_simple(struct sim *sim, uint32_t words, uint32_t blocks, uint32_t threads);
 
 #endif
