@@ -47,7 +47,7 @@ static uint64_t add_float(enum ptx_type type, uint64_t a, uint64_t b, bool globa
         if (!global)
             return num_f32_add(x, y, NUM_RN);
         return num_f32_flush(num_f32_add(num_f32_flush(x), num_f32_flush(y), NUM_RN));
-    case PTX_F64: return global ? add_f64_global(a, b) : num_f64_add(a, b, NUM_RN);
+    case PTX_F64: return global ? add_f64_global(a, b) : num_f64_add(b, a, NUM_RN);
     case PTX_F16: return num_f16_add((uint16_t)x, (uint16_t)y);
     case PTX_BF16: return num_bf16_add((uint16_t)x, (uint16_t)y);
     case PTX_F16X2:
