@@ -40,6 +40,12 @@ static uint64_t add_f64_global(uint64_t a, uint64_t b) {
     return num_f64_is_nan(a) ? a : num_f64_add(a, b, NUM_RN);
 }
 
+static uint32_t add_halves(enum ptx_type type, uint32_t a, uint32_t b) {
+    uint16_t (*add)(uint16_t, uint16_t) = type == PTX_F16X2 ? num_f16_add : num_bf16_add;
+    return add((uint16_t)a, (uint16_t)b) | (uint32_t)add((uint16_t)(a >> 16), (uint16_t)(b >> 16))
+                                               << 16;
+}
+
 static uint64_t add_float(enum ptx_type type, uint64_t a, uint64_t b, bool global) {
     uint32_t x = (uint32_t)a, y = (uint32_t)b;
     switch (type) {
@@ -50,12 +56,7 @@ static uint64_t add_float(enum ptx_type type, uint64_t a, uint64_t b, bool globa
     case PTX_F64: return global ? add_f64_global(a, b) : num_f64_add(b, a, NUM_RN);
     case PTX_F16: return num_f16_add((uint16_t)x, (uint16_t)y);
     case PTX_BF16: return num_bf16_add((uint16_t)x, (uint16_t)y);
-    case PTX_F16X2:
-        return num_f16_add((uint16_t)x, (uint16_t)y) |
-               (uint32_t)num_f16_add((uint16_t)(x >> 16), (uint16_t)(y >> 16)) << 16;
-    default:
-        return num_bf16_add((uint16_t)x, (uint16_t)y) |
-               (uint32_t)num_bf16_add((uint16_t)(x >> 16), (uint16_t)(y >> 16)) << 16;
+    default: return add_halves(type, x, global ? y : y & 0xffff);
     }
 }
 
