@@ -5,6 +5,7 @@
 
 #include "bits.h"
 #include "cta.h"
+#include "liveness.h"
 
 /* Decoding of one kernel: which functions and variables it reaches, where its shared variables
  * live, and every instruction with its operands and the function that runs it.
@@ -12,6 +13,8 @@
  *   frame of a function:  | registers, 32 lanes each | hidden registers | lane 0's parameters | ...
  * |
  */
+
+enum { UNIT_BYTES = 4 * WARP_LANES };
 
 exec_fn *decode_unsupported(struct decode *d, const struct xinsn *x, const char *format, ...) {
     va_list args;
@@ -152,28 +155,32 @@ static void place_variables(struct decoder *d, struct xfunc *func) {
     func->param_lane_bytes = (uint32_t)bits_align_up(param, 16);
 }
 
-/* One place for each register: predicates are one word, the others 32 lanes. */
+/* Registers share storage by liveness; predicates stand behind the others, a word each. */
 static void place_registers(struct decoder *d, struct xfunc *func) {
     const struct ir_func *ir = func->ir;
+    struct reg_slots slots;
     func->reg_offset = arena_array(d->base.arena, ir->reg_count, sizeof *func->reg_offset);
     func->reg_bits = arena_array(d->base.arena, ir->reg_count, 1);
-    if (func->reg_offset == NULL || func->reg_bits == NULL) {
+    if (func->reg_offset == NULL || func->reg_bits == NULL ||
+        !liveness_slots(&d->scratch, ir, &slots)) {
         d->no_memory = true;
         return;
     }
-    uint32_t at = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (uint32_t i = 0; i < ir->reg_count; i++) {
-            unsigned bits = ptx_type_bits(ir->regs[i].type);
-            if ((bits == 1) != (pass == 1))
-                continue;
-            func->reg_bits[i] = (uint8_t)bits;
-            func->reg_offset[i] = at;
-            at += bits == 1 ? 4 : bits <= 32 ? 128 : bits == 64 ? 256 : 512;
-        }
+    uint32_t pred_offset = slots.unit_count * UNIT_BYTES;
+    for (uint32_t i = 0; i < ir->reg_count; i++) {
+        if (slots.unit[i] == REG_NO_SLOT)
+            continue;
+        unsigned bits = ptx_type_bits(ir->regs[i].type);
+        func->reg_bits[i] = (uint8_t)bits;
+        func->reg_offset[i] =
+            bits == 1 ? pred_offset + slots.unit[i] * 4 : slots.unit[i] * UNIT_BYTES;
+    }
+    func->register_bytes =
+        (uint32_t)bits_align_up(pred_offset + slots.pred_count * 4, FRAME_ALIGN_BYTES);
+    if (slots.max_live_units > d->max_live_units)
+        d->max_live_units = slots.max_live_units;
     d->reg_offset = func->reg_offset;
     d->reg_bits = func->reg_bits;
-    d->frame_bytes = (uint32_t)bits_align_up(at, FRAME_ALIGN_BYTES);
 }
 
 static struct xformal *place_formals(struct decoder *d, const struct ir_formal *formals,
@@ -244,14 +251,7 @@ static void decode_func(struct decoder *d, struct xfunc *func) {
     d->reg_offset = func->reg_offset;
     d->reg_bits = func->reg_bits;
     d->local_capacity = 0;
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < func->ir->reg_count; i++) {
-        unsigned bits = func->reg_bits[i];
-        uint32_t bytes = bits == 1 ? 4 : bits <= 32 ? 128 : bits == 64 ? 256 : 512;
-        if (func->reg_offset[i] + bytes > at)
-            at = func->reg_offset[i] + bytes;
-    }
-    d->frame_bytes = (uint32_t)bits_align_up(at, FRAME_ALIGN_BYTES);
+    d->frame_bytes = func->register_bytes;
     for (uint32_t i = 0; i < func->ir->insn_count && !d->no_memory; i++)
         decode_insn(d, &func->insns[i], &func->ir->insns[i]);
     decode_end(d, func);
@@ -280,6 +280,12 @@ static bool insn_communicates(const struct ir_insn *insn) {
     return elsewhere && strong && !ir_has(insn, QUAL_CTA);
 }
 
+/* What ptxas would roughly need: what is alive at once and a few for addresses, in eights. */
+static uint32_t estimate_registers(uint32_t max_live_units) {
+    uint32_t count = (uint32_t)bits_align_up(max_live_units + 4, 8);
+    return count < 255 ? count : 255;
+}
+
 static void describe(struct decoder *d) {
     struct exec_kernel *kernel = d->kernel;
     const struct ir_func *entry = kernel->funcs[0].ir;
@@ -298,6 +304,7 @@ static void describe(struct decoder *d) {
     kernel->info.param_count = entry->param_count;
     kernel->info.param_bytes = entry->param_bytes;
     kernel->info.local_bytes = kernel->funcs[0].local_bytes;
+    kernel->info.registers = estimate_registers(d->max_live_units);
     kernel->info.directives = &entry->directives;
     for (uint32_t f = 0; f < kernel->func_count; f++)
         for (uint32_t i = 0; i < kernel->funcs[f].ir->insn_count; i++) {

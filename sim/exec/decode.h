@@ -25,6 +25,7 @@ struct decoder {
     struct constant_key *keys;
     uint32_t key_count, key_capacity;
     uint32_t local_capacity;
+    uint32_t max_live_units; /* of all functions */
     uint32_t frame_bytes;
     struct arena scratch;          /* of this decoding */
     struct isa_pattern **patterns; /* by form, compiled when first met */

@@ -22,6 +22,8 @@ static bool can_join(const struct group *group) {
 static void join_frames(struct frame *into, struct frame *from, uint32_t lanes) {
     const struct xfunc *func = into->func;
     for (uint32_t i = 0; i < func->ir->reg_count; i++) {
+        if (func->reg_bits[i] == 0)
+            continue;
         uint8_t *a = into->regs + func->reg_offset[i], *b = from->regs + func->reg_offset[i];
         if (func->reg_bits[i] == 1) {
             uint32_t *to = (uint32_t *)(void *)a;

@@ -31,12 +31,12 @@ struct xfunc {
     const struct ir_func *ir;
     int32_t module_index;
     struct xinsn *insns; /* one more than ir->insn_count: falling off the end */
-    uint32_t frame_bytes, param_offset_bytes, param_lane_bytes;
+    uint32_t register_bytes, frame_bytes, param_offset_bytes, param_lane_bytes;
     uint32_t local_bytes; /* a lane */
     struct xformal *params, *results;
     struct xlocal *locals;
     uint32_t local_count;
-    uint8_t *reg_bits; /* widths of the registers, for the pattern of a new frame */
+    uint8_t *reg_bits; /* widths of the registers; 0: no instruction names it */
     uint32_t *reg_offset;
 };
 
