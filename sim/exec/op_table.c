@@ -6,15 +6,9 @@
 #include "isa.def"
 #undef ISA
 
-exec_select op_unsupported;
-
 exec_select *const op_table[ISA_COUNT] = {
     [ISA_NONE] = NULL,
 #define ISA(id, opcode, quals, types, operands, since, manual, sem, evidence) [ISA_##id] = op_##sem,
 #include "isa.def"
 #undef ISA
 };
-
-exec_fn *op_unsupported(struct decode *d, struct xinsn *x) {
-    return decode_unsupported(d, x, "%s", isa_row(x->ir->form)->opcode);
-}
