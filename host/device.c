@@ -18,8 +18,7 @@ static bool device_identify(struct device *device, struct host_error *error) {
                           (wanted[i].value, wanted[i].attribute, device->handle)))
             return false;
     return RESULT_CHECK(error, driver, cuDeviceGetName,
-                        (device->name, sizeof device->name, device->handle)) &&
-           RESULT_CHECK(error, driver, cuDeviceTotalMem, (&device->memory_bytes, device->handle));
+                        (device->name, sizeof device->name, device->handle));
 }
 
 bool device_open(const struct driver *driver, int ordinal, struct device *device,

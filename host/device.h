@@ -14,7 +14,6 @@ struct device {
     char name[256];
     int compute_major, compute_minor;
     int sm_count;
-    size_t memory_bytes;
 };
 
 /* Opens device `ordinal`: reads what it is, retains its primary context and makes it current in
