@@ -9,11 +9,8 @@
 
 /* Loads: oracle tma/README.md. */
 enum {
-    LOAD_BUFFER_BYTES = 16 << 20,
     LOAD_SHARED_BYTES = 64 << 10,
-    LOAD_SHARED_END = 0x400 + 0x400 + (16 << 10), /* of the launch's own memory, at most */
-    LOAD_TILE = 0x800,
-    LOAD_WINDOW_END = LOAD_TILE + 12288,
+    LOAD_SHARED_END = TMA_LOAD_TILE + (16 << 10), /* of the launch's own memory */
 };
 static const uint64_t buffer_address = UINT64_C(0x7f0000000000);
 
@@ -21,24 +18,14 @@ struct load_counts {
     size_t plain, interleaved, faulted, other_byte_count, read_early;
 };
 
-static uint8_t *load_buffer(void) {
-    uint8_t *buffer = malloc(LOAD_BUFFER_BYTES);
-    cr_assert_not_null(buffer);
-    for (uint32_t i = 0; i < LOAD_BUFFER_BYTES / 4; i++) {
-        uint32_t word = i * 0x9E3779B1u;
-        memcpy(buffer + 4 * (size_t)i, &word, 4);
-    }
-    return buffer;
-}
-
 /* Runs a load into `shared`; returns the end of what it touched. */
 static uint32_t run_load(struct tma_walk *walk, const uint8_t *buffer, uint8_t *shared) {
     struct tma_step step;
     uint32_t end = 0, rows = 0;
     while (tma_next(walk, &step)) {
         uint64_t offset = step.global_address - buffer_address;
-        cr_assert(step.valid_bytes == 0 ||
-                  (offset < LOAD_BUFFER_BYTES && step.valid_bytes <= LOAD_BUFFER_BYTES - offset));
+        cr_assert(step.valid_bytes == 0 || (offset < TMA_LOAD_BUFFER_BYTES &&
+                                            step.valid_bytes <= TMA_LOAD_BUFFER_BYTES - offset));
         end = step.shared_end > end ? step.shared_end : end;
         if (step.shared_end <= LOAD_SHARED_BYTES)
             tma_step_load(walk, &step, shared, step.valid_bytes > 0 ? buffer + offset : NULL);
@@ -46,26 +33,6 @@ static uint32_t run_load(struct tma_walk *walk, const uint8_t *buffer, uint8_t *
     }
     cr_assert_eq(rows, walk->row_count);
     return end;
-}
-
-static unsigned hex_byte(const char *text) {
-    char digits[3] = {text[0], text[1], '\0'};
-    return (unsigned)strtoul(digits, NULL, 16);
-}
-
-/* Bytes of the dump that differ; `missing`: how many of those silicon left as they were. */
-static size_t compare_dump(const uint8_t *shared, uint32_t first, const char *hex,
-                           size_t *missing) {
-    size_t different = 0, length = strlen(hex) / 2;
-    *missing = 0;
-    for (uint32_t i = first; i < LOAD_WINDOW_END; i++) {
-        unsigned want = i - first < length ? hex_byte(hex + 2 * (size_t)(i - first)) : 0xee;
-        different += shared[i] != want;
-        *missing += shared[i] != want && want == 0xee;
-    }
-    for (uint32_t i = 0; i < first; i++)
-        different += shared[i] != 0xee;
-    return different;
 }
 
 struct load_columns {
@@ -80,7 +47,7 @@ static void check_load_row(const struct csv *csv, const struct load_columns *c,
     struct tma_request request = {.kind = TMA_LOAD,
                                   .rank = map.rank,
                                   .shared_address =
-                                      LOAD_TILE + (uint32_t)csv_int(csv, c->dst_offset)};
+                                      TMA_LOAD_TILE + (uint32_t)csv_int(csv, c->dst_offset)};
     struct tma_walk walk;
     tma_row_coords(csv, &c->map, request.coords);
     cr_assert_eq(tmap_check(&map, TMAP_SM_90, findings), 0);
@@ -93,8 +60,8 @@ static void check_load_row(const struct csv *csv, const struct load_columns *c,
         return;
     }
     cr_assert(end <= LOAD_SHARED_END, "row %zu ends at %x", csv_rows(csv), end);
-    size_t missing, different = compare_dump(shared, request.shared_address,
-                                             csv_text(csv, c->smem_hex), &missing);
+    size_t missing, different = tma_compare_dump(shared, request.shared_address,
+                                                 csv_text(csv, c->smem_hex), &missing);
     bool same_count = walk.box_bytes == (uint64_t)csv_int(csv, c->expect_bytes);
     if (same_count)
         cr_assert_eq(csv_int(csv, c->completed), 1);
@@ -116,7 +83,7 @@ Test(tma, all_silicon_loads) {
                              .completed = csv_column(csv, "completed"),
                              .smem_hex = csv_column(csv, "smem_hex")};
     struct load_counts counts = {0};
-    uint8_t *buffer = load_buffer(), *shared = malloc(LOAD_SHARED_BYTES);
+    uint8_t *buffer = tma_load_buffer(), *shared = malloc(LOAD_SHARED_BYTES);
     tma_columns_find(csv, TMA_TABLE_LOAD, &c.map);
     while (csv_next(csv))
         check_load_row(csv, &c, buffer, shared, &counts);
@@ -135,64 +102,11 @@ Test(tma, all_silicon_loads) {
     free(shared);
 }
 
-/* Stores and reductions: oracle tma/README.md. */
-enum { STORE_SHARED_WORDS = 3072, STORE_GLOBAL_WORDS = 16384, STORE_SHARED_FIRST = 0x400 };
-
-static uint32_t tame(uint32_t x, uint32_t type, uint32_t word_index) {
-    switch (type) {
-    case TMAP_FLOAT32:
-    case TMAP_FLOAT32_FTZ:
-    case TMAP_TFLOAT32:
-    case TMAP_TFLOAT32_FTZ: return (x & 0x807fffff) | (120 + (x >> 24) % 16) << 23;
-    case TMAP_BFLOAT16: return (x & 0x807f807f) | 0x3f803f80;
-    case TMAP_FLOAT16: return (x & 0x83ff83ff) | 0x3c003c00;
-    case TMAP_FLOAT64: return word_index % 2 == 1 ? (x & 0x800fffff) | 0x3ff00000 : x;
-    default: return x;
-    }
-}
-
 struct store_memory {
-    uint8_t shared[STORE_SHARED_FIRST + 4 * STORE_SHARED_WORDS];
-    uint8_t global[4 * STORE_GLOBAL_WORDS];
-    uint8_t want[4 * STORE_GLOBAL_WORDS];
+    uint8_t shared[TMA_STORE_SHARED_FIRST + TMA_STORE_SHARED_BYTES];
+    uint8_t global[TMA_STORE_BYTES];
+    uint8_t want[TMA_STORE_BYTES];
 };
-
-static void fill_store_memory(struct store_memory *m, uint32_t row_case, uint32_t type) {
-    uint32_t x = row_case * 2654435761u + 12345;
-    for (uint32_t i = 0; i < STORE_SHARED_WORDS + STORE_GLOBAL_WORDS; i++) {
-        x = x * 1664525 + 1013904223;
-        bool is_shared = i < STORE_SHARED_WORDS;
-        uint32_t index = is_shared ? i : i - STORE_SHARED_WORDS;
-        uint32_t word = tame(x, type, index);
-        memcpy((is_shared ? m->shared + STORE_SHARED_FIRST : m->global) + 4 * (size_t)index, &word,
-               4);
-    }
-    memcpy(m->want, m->global, sizeof m->want);
-}
-
-/* Puts the runs "offset:bytes offset:bytes ..." (hex) into `bytes`. */
-static void apply_runs(const char *runs, uint8_t *bytes, size_t size_bytes) {
-    while (*runs != '\0') {
-        char *end;
-        size_t offset = strtoul(runs, &end, 16);
-        cr_assert_eq(*end, ':');
-        for (runs = end + 1; *runs != '\0' && *runs != ' '; runs += 2) {
-            cr_assert(offset < size_bytes);
-            bytes[offset++] = (uint8_t)hex_byte(runs);
-        }
-        runs += strspn(runs, " ");
-    }
-}
-
-static enum tma_reduce_op reduce_op(const char *name) {
-    static const char *const names[] = {"add", "min", "max", "inc", "dec", "and", "or", "xor"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(names[i], name) == 0)
-            return (enum tma_reduce_op)i;
-    }
-    cr_assert_fail("no reduction %s", name);
-    return TMA_REDUCE_ADD;
-}
 
 static void run_store(struct tma_walk *walk, struct store_memory *m) {
     struct tma_step step;
@@ -219,21 +133,22 @@ Test(tma, all_silicon_stores_and_reductions) {
     struct store_memory *m = malloc(sizeof *m);
     while (csv_next(csv)) {
         struct tmap map = tma_row_map(csv, &columns, buffer_address);
-        bool store = strcmp(csv_text(csv, op), "store") == 0;
         struct tma_walk walk;
-        struct tma_request request = {
-            .kind = store ? TMA_STORE : TMA_REDUCE,
-            .reduce_op = store ? TMA_REDUCE_ADD : reduce_op(csv_text(csv, op)),
-            .rank = map.rank,
-            .shared_address = STORE_SHARED_FIRST + (uint32_t)csv_int(csv, src)};
+        struct tma_request request = {.rank = map.rank,
+                                      .shared_address =
+                                          TMA_STORE_SHARED_FIRST + (uint32_t)csv_int(csv, src)};
+        bool reduces = tma_row_reduces(csv_text(csv, op), &request.reduce_op);
+        request.kind = reduces ? TMA_REDUCE : TMA_STORE;
         tma_row_coords(csv, &columns, request.coords);
-        fill_store_memory(m, (uint32_t)csv_int(csv, row_case), map.type);
+        tma_store_contents((uint32_t)csv_int(csv, row_case), map.type,
+                           m->shared + TMA_STORE_SHARED_FIRST, m->global);
+        memcpy(m->want, m->global, sizeof m->want);
         cr_assert_eq(tma_begin(&walk, &map, &request), TMA_OK, "row %zu", csv_rows(csv));
         run_store(&walk, m);
-        apply_runs(csv_text(csv, changed), m->want, sizeof m->want);
+        tma_apply_runs(csv_text(csv, changed), m->want);
         cr_assert_eq(memcmp(m->global, m->want, sizeof m->want), 0, "row %zu", csv_rows(csv));
-        stores += store;
-        reductions += !store;
+        stores += !reduces;
+        reductions += reduces;
     }
     cr_assert_eq(csv_rows(csv), 2000);
     cr_assert_eq(stores, 1540);
