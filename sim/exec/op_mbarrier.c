@@ -166,7 +166,7 @@ static bool test_lane(struct warp *w, const struct xinsn *x, unsigned lane, uint
     if (!copy_mbarrier_address(w, x, &x->ops[1], how->space, lane, address))
         return false;
     struct mbarrier *object = object_at(w, *address, &none);
-    if (object == &none) {
+    if (object->expected == 0) {
         copy_mbarrier_fault(w, x, lane, *address, object, MBARRIER_FAULT_NOT_INITIALISED);
         return false;
     }
