@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bits.h"
 #include "num_cvt.h"
 #include "num_f64.h"
 #include "scalar_run.h"
