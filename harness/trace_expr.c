@@ -173,6 +173,13 @@ static bool product(struct trace_reader *r, bool dead, int64_t *value) {
     }
 }
 
+/* `a -b` outside brackets is two values of a list; `a - b` and `a-b` are one. */
+static bool begins_next_value(const struct trace_reader *r, char sign) {
+    const char before = r->at ? r->text[r->at - 1] : ' ', after = r->text[r->at + 1];
+    return sign == '-' && !r->expression_depth && (before == ' ' || before == '\t') &&
+           after != ' ' && after != '\t';
+}
+
 static bool sum(struct trace_reader *r, bool dead, int64_t *value) {
     if (!product(r, dead, value))
         return false;
@@ -180,7 +187,8 @@ static bool sum(struct trace_reader *r, bool dead, int64_t *value) {
         int64_t right;
         scan_blanks(r);
         const char sign = r->text[r->at];
-        if (sign != '+' && (sign != '-' || r->text[r->at + 1] == '>'))
+        if ((sign != '+' && (sign != '-' || r->text[r->at + 1] == '>')) ||
+            begins_next_value(r, sign))
             return true;
         r->at++;
         if (!product(r, dead, &right))

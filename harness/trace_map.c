@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "cuda_abi.h"
 #include "trace_statement.h"
 
 struct word_value {
@@ -11,34 +12,42 @@ struct word_value {
     uint32_t value;
 };
 
-/* The enumerators of the driver API without their prefix. */
-static const struct word_value data_types[] = {{"UINT8", 0},
-                                               {"UINT16", 1},
-                                               {"UINT32", 2},
-                                               {"INT32", 3},
-                                               {"UINT64", 4},
-                                               {"INT64", 5},
-                                               {"FLOAT16", 6},
-                                               {"FLOAT32", 7},
-                                               {"FLOAT64", 8},
-                                               {"BFLOAT16", 9},
-                                               {"FLOAT32_FTZ", 10},
-                                               {"TFLOAT32", 11},
-                                               {"TFLOAT32_FTZ", 12},
-                                               {"16U4_ALIGN8B", 13},
-                                               {"16U4_ALIGN16B", 14},
-                                               {"16U6_ALIGN16B", 15},
+/* The enumerators of the driver API, by what follows their prefix. */
+#define TYPE(name)                                                                                 \
+    { #name, CU_TENSOR_MAP_DATA_TYPE_##name }
+static const struct word_value data_types[] = {
+    TYPE(UINT8),        TYPE(UINT16),       TYPE(UINT32),        TYPE(INT32),
+    TYPE(UINT64),       TYPE(INT64),        TYPE(FLOAT16),       TYPE(FLOAT32),
+    TYPE(FLOAT64),      TYPE(BFLOAT16),     TYPE(FLOAT32_FTZ),   TYPE(TFLOAT32),
+    TYPE(TFLOAT32_FTZ), TYPE(16U4_ALIGN8B), TYPE(16U4_ALIGN16B), TYPE(16U6_ALIGN16B),
+    {NULL, 0}};
+#undef TYPE
+static const struct word_value interleaves[] = {{"none", CU_TENSOR_MAP_INTERLEAVE_NONE},
+                                                {"16B", CU_TENSOR_MAP_INTERLEAVE_16B},
+                                                {"32B", CU_TENSOR_MAP_INTERLEAVE_32B},
+                                                {NULL, 0}};
+#define SWIZZLE(name)                                                                              \
+    { #name, CU_TENSOR_MAP_SWIZZLE_##name }
+static const struct word_value swizzles[] = {{"none", CU_TENSOR_MAP_SWIZZLE_NONE},
+                                             SWIZZLE(32B),
+                                             SWIZZLE(64B),
+                                             SWIZZLE(128B),
+                                             SWIZZLE(128B_ATOM_32B),
+                                             SWIZZLE(128B_ATOM_32B_FLIP_8B),
+                                             SWIZZLE(128B_ATOM_64B),
+                                             {NULL, 0}};
+#undef SWIZZLE
+static const struct word_value promotions[] = {{"none", CU_TENSOR_MAP_L2_PROMOTION_NONE},
+                                               {"64B", CU_TENSOR_MAP_L2_PROMOTION_L2_64B},
+                                               {"128B", CU_TENSOR_MAP_L2_PROMOTION_L2_128B},
+                                               {"256B", CU_TENSOR_MAP_L2_PROMOTION_L2_256B},
                                                {NULL, 0}};
-static const struct word_value interleaves[] = {{"none", 0}, {"16B", 1}, {"32B", 2}, {NULL, 0}};
-static const struct word_value swizzles[] = {{"none", 0},          {"32B", 1},
-                                             {"64B", 2},           {"128B", 3},
-                                             {"128B_ATOM_32B", 4}, {"128B_ATOM_32B_FLIP_8B", 5},
-                                             {"128B_ATOM_64B", 6}, {NULL, 0}};
-static const struct word_value promotions[] = {
-    {"none", 0}, {"64B", 1}, {"128B", 2}, {"256B", 3}, {NULL, 0}};
-static const struct word_value fills[] = {{"zero", 0}, {"nan", 1}, {NULL, 0}};
+static const struct word_value fills[] = {
+    {"zero", CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE},
+    {"nan", CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA},
+    {NULL, 0}};
 
-/* One of the words, or the number itself: an API that refuses a value can be asked. */
+/* One of the words. */
 static bool scan_choice(struct trace_reader *r, const char *what, const struct word_value *words,
                         uint32_t *value) {
     const char *word;
@@ -61,31 +70,38 @@ static bool scan_choice(struct trace_reader *r, const char *what, const struct w
     return false;
 }
 
-/* The tensor map type of a buffer's elements; integers and raw words go by their size. */
+/* The tensor map type of a buffer's elements; raw words and signed ones that have no type of their
+ * own go by their size. */
 static bool map_type(enum elem_type type, uint32_t *value) {
-    switch (type) {
-    case ELEM_U8:
-    case ELEM_S8:
-    case ELEM_B8:
-    case ELEM_E4M3:
-    case ELEM_E5M2: *value = 0; return true;
-    case ELEM_U16:
-    case ELEM_S16:
-    case ELEM_B16: *value = 1; return true;
-    case ELEM_U32:
-    case ELEM_B32: *value = 2; return true;
-    case ELEM_S32: *value = 3; return true;
-    case ELEM_U64:
-    case ELEM_B64:
-    case ELEM_PTR: *value = 4; return true;
-    case ELEM_S64: *value = 5; return true;
-    case ELEM_F16: *value = 6; return true;
-    case ELEM_F32: *value = 7; return true;
-    case ELEM_F64: *value = 8; return true;
-    case ELEM_BF16: *value = 9; return true;
-    case ELEM_TF32: *value = 11; return true;
-    default: return false;
-    }
+    static const struct {
+        enum elem_type elem;
+        CUtensorMapDataType type;
+    } rows[] = {{ELEM_U8, CU_TENSOR_MAP_DATA_TYPE_UINT8},
+                {ELEM_S8, CU_TENSOR_MAP_DATA_TYPE_UINT8},
+                {ELEM_B8, CU_TENSOR_MAP_DATA_TYPE_UINT8},
+                {ELEM_E4M3, CU_TENSOR_MAP_DATA_TYPE_UINT8},
+                {ELEM_E5M2, CU_TENSOR_MAP_DATA_TYPE_UINT8},
+                {ELEM_U16, CU_TENSOR_MAP_DATA_TYPE_UINT16},
+                {ELEM_S16, CU_TENSOR_MAP_DATA_TYPE_UINT16},
+                {ELEM_B16, CU_TENSOR_MAP_DATA_TYPE_UINT16},
+                {ELEM_U32, CU_TENSOR_MAP_DATA_TYPE_UINT32},
+                {ELEM_B32, CU_TENSOR_MAP_DATA_TYPE_UINT32},
+                {ELEM_S32, CU_TENSOR_MAP_DATA_TYPE_INT32},
+                {ELEM_U64, CU_TENSOR_MAP_DATA_TYPE_UINT64},
+                {ELEM_B64, CU_TENSOR_MAP_DATA_TYPE_UINT64},
+                {ELEM_PTR, CU_TENSOR_MAP_DATA_TYPE_UINT64},
+                {ELEM_S64, CU_TENSOR_MAP_DATA_TYPE_INT64},
+                {ELEM_F16, CU_TENSOR_MAP_DATA_TYPE_FLOAT16},
+                {ELEM_F32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32},
+                {ELEM_F64, CU_TENSOR_MAP_DATA_TYPE_FLOAT64},
+                {ELEM_BF16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16},
+                {ELEM_TF32, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].elem == type) {
+            *value = rows[i].type;
+            return true;
+        }
+    return false;
 }
 
 static bool scan_common_option(struct trace_reader *r, struct trace_map *map, bool *found) {

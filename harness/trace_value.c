@@ -118,7 +118,8 @@ static bool try_float(struct trace_reader *r, double *value) {
     if (end == start || !strchr("),}# \t\r\n", *end))
         return false;
     const char *blank = end + strspn(end, " \t");
-    if (strchr("+-*/<=?", *blank) && *blank)
+    const bool next_value = *blank == '-' && blank > end && blank[1] != ' ';
+    if (*blank && strchr("+-*/<=?", *blank) && !next_value)
         return false;
     r->at += (size_t)(end - start);
     return true;

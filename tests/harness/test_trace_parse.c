@@ -264,6 +264,8 @@ Test(trace_parse, expressions) {
         {"1<2 ? 1<1 ? 10 : 11 : 12", 11},
         {"--3", 3},
         {"-9223372036854775807-1", INT64_MIN},
+        {"5 - 3", 2},
+        {"(5 -3)", 2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fixture f = {0};
@@ -273,6 +275,19 @@ Test(trace_parse, expressions) {
         cr_assert_eq(f.trace.consts.items[0].value, cases[i].value, "%s", cases[i].text);
         release(&f);
     }
+}
+
+/* A minus behind a blank and before a number begins the next value of a list. */
+Test(trace_parse, lists_of_values) {
+    struct fixture f = {0};
+    cr_assert(parse(&f, HEAD "const N=3\nbuffer A s32 [5] = 1 -2 3 - 4 N-1 -N\n"
+                             "buffer B f32 [4] = 1.5 -2 -inf N\n"),
+              "%u:%u %s", f.error.place.line, f.error.place.column, f.error.text);
+    static const int32_t a[] = {1, -2, -1, 2, -3};
+    static const float b[] = {1.5f, -2, -1.0f / 0.0f, 3};
+    cr_assert(!memcmp(f.trace.buffers.items[0].init.image.bytes, a, sizeof a));
+    cr_assert(!memcmp(f.trace.buffers.items[1].init.image.bytes, b, sizeof b));
+    release(&f);
 }
 
 Test(trace_parse, overrides) {
