@@ -95,6 +95,7 @@ static bool begin_warp(struct warp *w) {
     s->rotate = false;
     s->favoured = 0;
     s->turn = 0;
+    memset(s->ranges, 0, sizeof s->ranges);
     struct frame *frame =
         frame_push(w, kernel->funcs[0].insns, &kernel->funcs[0], NULL, NULL, w->live);
     if (frame == NULL)

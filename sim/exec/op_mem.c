@@ -4,11 +4,12 @@
  * and orders change nothing here: a warp's accesses happen at once and in order. */
 #include <string.h>
 
+#include "lane.h"
 #include "mem_access.h"
-#include "simd.h"
 
 enum { POLL_STEPS = 64 }; /* what a strong read counts against the time slice */
 
+typedef uint16_t __attribute__((may_alias)) word16;
 typedef uint32_t __attribute__((may_alias)) word32;
 typedef uint64_t __attribute__((may_alias)) word64;
 
@@ -80,10 +81,39 @@ static enum step store_any(struct warp *w, const struct xinsn *x, uint32_t mask)
 struct lanes_at {
     uint8_t *host;
     uint64_t offset[WARP_LANES];
+    bool same; /* all lanes name the same place */
+    bool run;  /* lane after lane, without gaps */
 };
 
-/* Offsets of global addresses in a range; false when a lane is outside or not aligned. The range
- * starts at a multiple of every alignment, so offsets tell. */
+/* Checks the lanes' offsets: address minus `start` for 32- or 64-bit addresses (`type`). False when
+ * a lane is outside or not aligned. The memory starts at a multiple of every alignment, so offsets
+ * tell. */
+#define CHECK_OFFSETS(type, base, start, limit)                                                    \
+    type outside_ = 0, low_ = 0, differ_ = 0, gap_ = 0;                                            \
+    if (mask == LANES_ALL) {                                                                       \
+        type first_ = (type)((base)[0] - (start));                                                 \
+        for (unsigned lane = 0; lane < WARP_LANES; lane++) {                                       \
+            type offset_ = (type)((base)[lane] - (start));                                         \
+            at->offset[lane] = offset_;                                                            \
+            outside_ |= offset_ > (limit) ? 1 : 0;                                                 \
+            low_ |= offset_;                                                                       \
+            differ_ |= offset_ ^ first_;                                                           \
+            gap_ |= offset_ ^ (first_ + (type)(lane * bytes));                                     \
+        }                                                                                          \
+    } else {                                                                                       \
+        differ_ = gap_ = 1;                                                                        \
+        for (uint32_t left = mask; left != 0; left &= left - 1) {                                  \
+            unsigned lane = (unsigned)__builtin_ctz(left);                                         \
+            type offset_ = (type)((base)[lane] - (start));                                         \
+            at->offset[lane] = offset_;                                                            \
+            outside_ |= offset_ > (limit) ? 1 : 0;                                                 \
+            low_ |= offset_;                                                                       \
+        }                                                                                          \
+    }                                                                                              \
+    at->same = differ_ == 0;                                                                       \
+    at->run = gap_ == 0;                                                                           \
+    return outside_ == 0 && (low_ & (bytes - 1)) == 0;
+
 static inline __attribute__((always_inline)) bool
 offsets_in_range(const struct warp *w, const struct mem_access *m, const struct global_range *range,
                  uint32_t mask, unsigned bytes, struct lanes_at *at) {
@@ -91,146 +121,124 @@ offsets_in_range(const struct warp *w, const struct mem_access *m, const struct 
         return false;
     const uint64_t *base = xop_u64(w, &m->address->elems[0]);
     uint64_t start = range->address - (uint64_t)m->address->imm;
-    uint64_t limit = range->size_bytes - bytes, outside = 0, low = 0;
+    uint64_t limit = range->size_bytes - bytes;
     at->host = range->host;
-    if (mask == LANES_ALL) {
-        for (unsigned lane = 0; lane < WARP_LANES; lane++) {
-            uint64_t offset = base[lane] - start;
-            at->offset[lane] = offset;
-            outside |= offset > limit ? 1 : 0;
-            low |= offset;
-        }
-    } else {
-        for (uint32_t left = mask; left != 0; left &= left - 1) {
-            unsigned lane = (unsigned)__builtin_ctz(left);
-            uint64_t offset = base[lane] - start;
-            at->offset[lane] = offset;
-            outside |= offset > limit ? 1 : 0;
-            low |= offset;
-        }
-    }
-    return outside == 0 && (low & (bytes - 1)) == 0;
+    CHECK_OFFSETS(uint64_t, base, start, limit)
 }
 
-static inline __attribute__((always_inline)) bool find_global(struct warp *w,
+static inline __attribute__((always_inline)) bool find_global(struct warp *w, const struct xinsn *x,
                                                               const struct mem_access *m,
                                                               uint32_t mask, unsigned bytes,
                                                               struct lanes_at *at) {
     if (w->cta->state->observer != NULL)
         return false;
-    if (w->last_range != NULL && offsets_in_range(w, m, w->last_range, mask, bytes, at))
+    /* An instruction mostly stays in one buffer; each has a place in a small cache. */
+    const struct global_range **cached = &w->sched->ranges[(uintptr_t)x / sizeof *x % RANGES_KEPT];
+    if (*cached != NULL && offsets_in_range(w, m, *cached, mask, bytes, at))
         return true;
     uint64_t first = warp_address(w, m->address, SPACE_GLOBAL, (unsigned)__builtin_ctz(mask));
     const struct global_range *range = global_memory_find(w->cta->memory, first);
-    if (range == NULL || range == w->last_range)
+    if (range == NULL || range == *cached)
         return false;
-    w->last_range = range;
+    *cached = range;
     return offsets_in_range(w, m, range, mask, bytes, at);
 }
 
-static inline __attribute__((always_inline)) bool find_shared(struct warp *w,
+static inline __attribute__((always_inline)) bool find_shared(struct warp *w, const struct xinsn *x,
                                                               const struct mem_access *m,
                                                               uint32_t mask, unsigned bytes,
                                                               struct lanes_at *at) {
+    (void)x;
     const struct xop *op = &m->address->elems[0];
     if (w->cta->state->observer != NULL || op->bits != 32)
         return false;
     const uint32_t *base = xop_u32(w, op);
-    uint32_t add = (uint32_t)m->address->imm, limit = w->cta->shared_end - bytes;
-    uint32_t outside = 0, low = 0;
+    uint32_t start = 0 - (uint32_t)m->address->imm, limit = w->cta->shared_end - bytes;
     at->host = w->cta->shared;
-    if (mask == LANES_ALL) {
-        for (unsigned lane = 0; lane < WARP_LANES; lane++) {
-            uint32_t offset = base[lane] + add;
-            at->offset[lane] = offset;
-            outside |= offset > limit ? 1 : 0;
-            low |= offset;
-        }
-    } else {
-        for (uint32_t left = mask; left != 0; left &= left - 1) {
-            unsigned lane = (unsigned)__builtin_ctz(left);
-            uint32_t offset = base[lane] + add;
-            at->offset[lane] = offset;
-            outside |= offset > limit ? 1 : 0;
-            low |= offset;
-        }
-    }
-    return outside == 0 && (low & (bytes - 1)) == 0;
+    CHECK_OFFSETS(uint32_t, base, start, limit)
 }
 
-/* Words of 4 or 8 bytes into registers of that size, `count` a lane. */
-#define LOAD_WORDS(name, find, word, accessor, shift, count)                                       \
+/* Elements of `word`, `count` a lane, into registers of type `reg`. */
+#define LOAD_WORDS(name, find, word, reg, accessor, shift, count)                                  \
     SIMD_CLONES static enum step name(struct warp *w, const struct xinsn *x, uint32_t mask) {      \
         const struct mem_access *m = x->data;                                                      \
         struct lanes_at at;                                                                        \
-        if (!find(w, m, mask, (1u << (shift)) * (count), &at))                                     \
+        if (!find(w, x, m, mask, (1u << (shift)) * (count), &at))                                  \
             return load_any(w, x, mask);                                                           \
         const word *host = (const word *)(const void *)at.host;                                    \
         for (unsigned i = 0; i < (count); i++) {                                                   \
-            word *d = (word *)(void *)accessor(w, mem_elem(m, i));                                 \
-            if (mask == LANES_ALL) {                                                               \
-                for (unsigned lane = 0; lane < WARP_LANES; lane++)                                 \
-                    d[lane] = host[(at.offset[lane] >> (shift)) + i];                              \
-            } else {                                                                               \
+            reg *d = (reg *)(void *)accessor(w, mem_elem(m, i));                                   \
+            const word *first = host + (at.offset[0] >> (shift)) + i;                              \
+            if (mask != LANES_ALL) {                                                               \
                 for (uint32_t left = mask; left != 0; left &= left - 1) {                          \
                     unsigned lane = (unsigned)__builtin_ctz(left);                                 \
                     d[lane] = host[(at.offset[lane] >> (shift)) + i];                              \
                 }                                                                                  \
+            } else if (at.same) {                                                                  \
+                reg value = first[0];                                                              \
+                for (unsigned lane = 0; lane < WARP_LANES; lane++)                                 \
+                    d[lane] = value;                                                               \
+            } else if (at.run) {                                                                   \
+                LANE_IVDEP for (unsigned lane = 0; lane < WARP_LANES; lane++) d[lane] =            \
+                    first[lane * (count)];                                                         \
+            } else {                                                                               \
+                for (unsigned lane = 0; lane < WARP_LANES; lane++)                                 \
+                    d[lane] = host[(at.offset[lane] >> (shift)) + i];                              \
             }                                                                                      \
         }                                                                                          \
         return STEP_NEXT;                                                                          \
     }
 
-#define STORE_WORDS(name, find, word, accessor, shift, count)                                      \
+#define STORE_WORDS(name, find, word, reg, accessor, shift, count)                                 \
     SIMD_CLONES static enum step name(struct warp *w, const struct xinsn *x, uint32_t mask) {      \
         const struct mem_access *m = x->data;                                                      \
         struct lanes_at at;                                                                        \
-        if (!find(w, m, mask, (1u << (shift)) * (count), &at))                                     \
+        if (!find(w, x, m, mask, (1u << (shift)) * (count), &at))                                  \
             return store_any(w, x, mask);                                                          \
         word *host = (word *)(void *)at.host;                                                      \
+        if (at.run && (count) == 1) {                                                              \
+            const reg *b = (const reg *)(const void *)accessor(w, m->value);                       \
+            word *first = host + (at.offset[0] >> (shift));                                        \
+            LANE_IVDEP for (unsigned lane = 0; lane < WARP_LANES; lane++) first[lane] =            \
+                (word)b[lane];                                                                     \
+            warp_progress(w);                                                                      \
+            return STEP_NEXT;                                                                      \
+        }                                                                                          \
         for (uint32_t left = mask; left != 0; left &= left - 1) {                                  \
             unsigned lane = (unsigned)__builtin_ctz(left);                                         \
             for (unsigned i = 0; i < (count); i++) {                                               \
-                const word *b = (const word *)(const void *)accessor(w, mem_elem(m, i));           \
-                host[(at.offset[lane] >> (shift)) + i] = b[lane];                                  \
+                const reg *b = (const reg *)(const void *)accessor(w, mem_elem(m, i));             \
+                host[(at.offset[lane] >> (shift)) + i] = (word)b[lane];                            \
             }                                                                                      \
         }                                                                                          \
         warp_progress(w);                                                                          \
         return STEP_NEXT;                                                                          \
     }
 
-LOAD_WORDS(load_global_32, find_global, word32, xop_u32, 2, 1)
-LOAD_WORDS(load_global_32x2, find_global, word32, xop_u32, 2, 2)
-LOAD_WORDS(load_global_32x4, find_global, word32, xop_u32, 2, 4)
-LOAD_WORDS(load_global_64, find_global, word64, xop_u64, 3, 1)
-LOAD_WORDS(load_shared_32, find_shared, word32, xop_u32, 2, 1)
-LOAD_WORDS(load_shared_32x2, find_shared, word32, xop_u32, 2, 2)
-LOAD_WORDS(load_shared_32x4, find_shared, word32, xop_u32, 2, 4)
-LOAD_WORDS(load_shared_64, find_shared, word64, xop_u64, 3, 1)
-STORE_WORDS(store_global_32, find_global, word32, xop_u32, 2, 1)
-STORE_WORDS(store_global_32x2, find_global, word32, xop_u32, 2, 2)
-STORE_WORDS(store_global_32x4, find_global, word32, xop_u32, 2, 4)
-STORE_WORDS(store_global_64, find_global, word64, xop_u64, 3, 1)
-STORE_WORDS(store_shared_32, find_shared, word32, xop_u32, 2, 1)
-STORE_WORDS(store_shared_32x2, find_shared, word32, xop_u32, 2, 2)
-STORE_WORDS(store_shared_32x4, find_shared, word32, xop_u32, 2, 4)
-STORE_WORDS(store_shared_64, find_shared, word64, xop_u64, 3, 1)
-
-/* 16-bit elements, one a lane (bf16 operands of simple kernels). */
-static enum step load_global_16(struct warp *w, const struct xinsn *x, uint32_t mask) {
-    const struct mem_access *m = x->data;
-    struct lanes_at at;
-    if (!find_global(w, m, mask, 2, &at))
-        return load_any(w, x, mask);
-    uint32_t *d = xop_u32(w, m->value);
-    for (uint32_t left = mask; left != 0; left &= left - 1) {
-        unsigned lane = (unsigned)__builtin_ctz(left);
-        uint16_t value;
-        memcpy(&value, at.host + at.offset[lane], 2);
-        d[lane] = value;
-    }
-    return STEP_NEXT;
-}
+LOAD_WORDS(load_global_16, find_global, word16, uint32_t, xop_u32, 1, 1)
+LOAD_WORDS(load_global_32, find_global, word32, word32, xop_u32, 2, 1)
+LOAD_WORDS(load_global_32x2, find_global, word32, word32, xop_u32, 2, 2)
+LOAD_WORDS(load_global_32x4, find_global, word32, word32, xop_u32, 2, 4)
+LOAD_WORDS(load_global_64, find_global, word64, word64, xop_u64, 3, 1)
+LOAD_WORDS(load_global_64x2, find_global, word64, word64, xop_u64, 3, 2)
+LOAD_WORDS(load_shared_16, find_shared, word16, uint32_t, xop_u32, 1, 1)
+LOAD_WORDS(load_shared_32, find_shared, word32, word32, xop_u32, 2, 1)
+LOAD_WORDS(load_shared_32x2, find_shared, word32, word32, xop_u32, 2, 2)
+LOAD_WORDS(load_shared_32x4, find_shared, word32, word32, xop_u32, 2, 4)
+LOAD_WORDS(load_shared_64, find_shared, word64, word64, xop_u64, 3, 1)
+LOAD_WORDS(load_shared_64x2, find_shared, word64, word64, xop_u64, 3, 2)
+STORE_WORDS(store_global_16, find_global, word16, uint32_t, xop_u32, 1, 1)
+STORE_WORDS(store_global_32, find_global, word32, word32, xop_u32, 2, 1)
+STORE_WORDS(store_global_32x2, find_global, word32, word32, xop_u32, 2, 2)
+STORE_WORDS(store_global_32x4, find_global, word32, word32, xop_u32, 2, 4)
+STORE_WORDS(store_global_64, find_global, word64, word64, xop_u64, 3, 1)
+STORE_WORDS(store_global_64x2, find_global, word64, word64, xop_u64, 3, 2)
+STORE_WORDS(store_shared_16, find_shared, word16, uint32_t, xop_u32, 1, 1)
+STORE_WORDS(store_shared_32, find_shared, word32, word32, xop_u32, 2, 1)
+STORE_WORDS(store_shared_32x2, find_shared, word32, word32, xop_u32, 2, 2)
+STORE_WORDS(store_shared_32x4, find_shared, word32, word32, xop_u32, 2, 4)
+STORE_WORDS(store_shared_64, find_shared, word64, word64, xop_u64, 3, 1)
+STORE_WORDS(store_shared_64x2, find_shared, word64, word64, xop_u64, 3, 2)
 
 /* A kernel parameter at a fixed place: the same word for all lanes. */
 static enum step load_kernel_param(struct warp *w, const struct xinsn *x, uint32_t mask) {
@@ -251,52 +259,62 @@ static bool is_plain(const struct mem_access *m) {
     for (unsigned i = 0; i < m->elem_count; i++)
         if (mem_elem(m, i)->kind != XOP_VALUE || mem_elem(m, i)->bits != m->elem_bytes * 8)
             return false;
-    return !m->polls;
+    return true;
 }
 
-/* The fast way for the access, NULL for none. [space][8-byte elements or log2 of their count] */
-static exec_fn *pick_fast(const struct mem_access *m, exec_fn *const table[2][4]) {
+/* The fast ways of a space: 16 bits, 32 bits (1, 2, 4 of them), 64 bits (1, 2). */
+struct fast {
+    exec_fn *b16, *b32[3], *b64[2];
+};
+
+static exec_fn *pick_fast(const struct mem_access *m, const struct fast by_space[2]) {
     if ((m->space != SPACE_GLOBAL && m->space != SPACE_SHARED) || !is_plain(m))
         return NULL;
-    unsigned space = m->space == SPACE_SHARED;
-    if (m->elem_bytes == 8 && m->elem_count == 1)
-        return table[space][3];
+    const struct fast *fast = &by_space[m->space == SPACE_SHARED];
+    if (m->elem_bytes == 2 && m->elem_count == 1 && !m->is_signed)
+        return fast->b16;
     if (m->elem_bytes == 4 && m->elem_count <= 4)
-        return table[space][m->elem_count / 2];
+        return fast->b32[m->elem_count / 2];
+    if (m->elem_bytes == 8 && m->elem_count <= 2)
+        return fast->b64[m->elem_count / 2];
     return NULL;
 }
 
 exec_select op_ld;
 exec_fn *op_ld(struct decode *d, struct xinsn *x) {
-    static exec_fn *const fast[2][4] = {
-        {load_global_32, load_global_32x2, load_global_32x4, load_global_64},
-        {load_shared_32, load_shared_32x2, load_shared_32x4, load_shared_64},
+    static const struct fast fast[2] = {
+        {load_global_16,
+         {load_global_32, load_global_32x2, load_global_32x4},
+         {load_global_64, load_global_64x2}},
+        {load_shared_16,
+         {load_shared_32, load_shared_32x2, load_shared_32x4},
+         {load_shared_64, load_shared_64x2}},
     };
     const struct mem_access *m = mem_prepare(d, x, 1, 0);
     x->data = m;
     if (m == NULL)
-        return load_any;
+        return decode_unsupported(d, x, "the host has no memory left");
     const struct xop *base = &m->address->elems[0];
     if (m->space == SPACE_PARAM && !m->in_frame && base->is_immediate)
         return load_kernel_param;
-    exec_fn *run = pick_fast(m, fast);
-    if (run == NULL && m->space == SPACE_GLOBAL && m->elem_bytes == 2 && m->elem_count == 1 &&
-        is_plain(m) && !m->is_signed)
-        run = load_global_16;
+    exec_fn *run = m->polls ? NULL : pick_fast(m, fast);
     return run != NULL ? run : load_any;
 }
 
 exec_select op_st;
 exec_fn *op_st(struct decode *d, struct xinsn *x) {
-    static exec_fn *const fast[2][4] = {
-        {store_global_32, store_global_32x2, store_global_32x4, store_global_64},
-        {store_shared_32, store_shared_32x2, store_shared_32x4, store_shared_64},
+    static const struct fast fast[2] = {
+        {store_global_16,
+         {store_global_32, store_global_32x2, store_global_32x4},
+         {store_global_64, store_global_64x2}},
+        {store_shared_16,
+         {store_shared_32, store_shared_32x2, store_shared_32x4},
+         {store_shared_64, store_shared_64x2}},
     };
-    struct mem_access *m = (struct mem_access *)(uintptr_t)mem_prepare(d, x, 0, 1);
+    const struct mem_access *m = mem_prepare(d, x, 0, 1);
     x->data = m;
     if (m == NULL)
-        return store_any;
-    m->polls = false;
+        return decode_unsupported(d, x, "the host has no memory left");
     exec_fn *run = pick_fast(m, fast);
     return run != NULL ? run : store_any;
 }

@@ -30,6 +30,8 @@ struct group {
     uint32_t seen_expire;  /* cta_state.expire at its last try */
 };
 
+enum { RANGES_KEPT = 8 };
+
 struct move {
     uint32_t lanes;
     const struct xinsn *pc;
@@ -46,6 +48,7 @@ struct warp_sched {
     uint64_t slice_cost; /* extra steps that polls count against the time slice */
     bool rotate;         /* pick the group that waits longest */
     uint32_t favoured;   /* lanes of the group so picked: first for this slice */
+    const struct global_range *ranges[RANGES_KEPT]; /* allocations of late, by instruction */
     /* Where STEP_JUMP sends lanes. Lanes of the mask that are in no move have exited. */
     struct move moves[WARP_LANES];
     uint32_t move_count;
