@@ -102,15 +102,19 @@ static enum status want_matmul(const struct trace *trace, const struct trace_exp
     return STATUS_OK;
 }
 
-static enum status want_matmul_tc(const struct trace *trace, const struct trace_expect *e,
-                                  const struct expect_spans *spans, struct wanted *wanted) {
+/* The references that give f32 words, rounded once to the result's type. */
+static enum status want_matmul_f32(const struct trace *trace, const struct trace_expect *e,
+                                   const struct expect_spans *spans, struct wanted *wanted) {
     const struct trace_buffer *c = &trace->buffers.items[e->buffer];
     const struct reference_matrix a = matrix(&trace->buffers.items[e->a], spans->a);
     const struct reference_matrix b = matrix(&trace->buffers.items[e->b], spans->b);
     const size_t size = elem_info(c->type)->size_bytes;
     uint32_t *f32 = malloc(c->elems * sizeof *f32);
     wanted->words = malloc(c->elems * size);
-    const bool ok = f32 && wanted->words && reference_matmul_tc(&a, &b, f32) == REFERENCE_OK;
+    enum reference_status (*product)(const struct reference_matrix *,
+                                     const struct reference_matrix *, uint32_t *) =
+        e->reference == REF_MATMUL_NT_TC ? reference_matmul_tc : reference_matmul_fma;
+    const bool ok = f32 && wanted->words && product(&a, &b, f32) == REFERENCE_OK;
     for (uint64_t i = 0; ok && i < c->elems; i++) {
         if (c->type == ELEM_F32)
             memcpy(wanted->words + i * size, &f32[i], size);
@@ -234,8 +238,8 @@ enum status expect_check(const struct trace *trace, const struct trace_expect *e
     *d = (struct difference){0};
     if (e->reference == REF_MATMUL_NT)
         status = want_matmul(trace, e, spans, &wanted, text);
-    else if (e->reference == REF_MATMUL_NT_TC)
-        status = want_matmul_tc(trace, e, spans, &wanted);
+    else if (e->reference == REF_MATMUL_NT_TC || e->reference == REF_MATMUL_NT_FMA)
+        status = want_matmul_f32(trace, e, spans, &wanted);
     else if (e->reference != REF_FINITE)
         status = want_copy(trace, e, spans, &wanted);
     const bool numbers = e->compare == COMPARE_ULP || e->compare == COMPARE_TOLERANCE;
@@ -279,7 +283,11 @@ void expect_print(const struct trace *trace, const struct trace_expect *e, struc
         break;
     case REF_MATMUL_NT:
     case REF_MATMUL_NT_TC:
-        strbuf_printf(out, " == matmul_nt%s(%s, %s)", e->reference == REF_MATMUL_NT ? "" : "_tc",
+    case REF_MATMUL_NT_FMA:
+        strbuf_printf(out, " == matmul_nt%s(%s, %s)",
+                      e->reference == REF_MATMUL_NT      ? ""
+                      : e->reference == REF_MATMUL_NT_TC ? "_tc"
+                                                         : "_fma",
                       buffers[e->a].name, buffers[e->b].name);
         break;
     }

@@ -35,7 +35,12 @@ enum reference_status reference_matmul_exact(const struct reference_matrix *a,
 enum reference_status reference_matmul_tc(const struct reference_matrix *a,
                                           const struct reference_matrix *b, uint32_t *out);
 
-/* One step of that arithmetic: sixteen raw words of A and B, a raw f32 accumulator. */
+/* One f32 fused multiply-add after the other along K, from +0: what a naive kernel computes. `out`
+ * is the sums' f32 words. Inputs wider than f32 are rounded to it first. */
+enum reference_status reference_matmul_fma(const struct reference_matrix *a,
+                                           const struct reference_matrix *b, uint32_t *out);
+
+/* One step of reference_matmul_tc: sixteen raw words of A and B, a raw f32 accumulator. */
 uint32_t reference_tc_step(enum elem_type type, const uint16_t *a, const uint16_t *b, uint32_t c);
 
 #endif

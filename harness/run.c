@@ -142,7 +142,9 @@ static void step_expect(struct run *run, const struct trace_expect *expect) {
     struct difference difference = {0};
     struct strbuf text = {0};
     progress_start(run->progress, "checking %s", run->trace->buffers.items[expect->buffer].name);
-    const bool matmul = expect->reference == REF_MATMUL_NT || expect->reference == REF_MATMUL_NT_TC;
+    const bool matmul = expect->reference == REF_MATMUL_NT ||
+                        expect->reference == REF_MATMUL_NT_TC ||
+                        expect->reference == REF_MATMUL_NT_FMA;
     uint8_t *c = run_memory_download(&run->memory, expect->buffer, &error), *a = NULL, *b = NULL;
     bool ok = c;
     if (ok && (matmul || expect->reference == REF_BUFFER))

@@ -6,16 +6,17 @@
 /* Instruction classes in the order of the struct. */
 #define CLASSES(X)                                                                                 \
     X(integer)                                                                                     \
-    X(floating) X(conversion) X(compare) X(move) X(control) X(global_memory) X(shared_memory)      \
-        X(other_memory) X(atomic) X(barrier) X(mbarrier) X(warp_collective) X(matrix_move)         \
-            X(async_copy) X(tensor_copy) X(tensor_core) X(tensor_memory) X(other)
+    X(floating)                                                                                    \
+    X(conversion) X(compare) X(move) X(control) X(global_memory) X(shared_memory) X(other_memory)  \
+        X(atomic) X(barrier) X(mbarrier) X(warp_collective) X(matrix_move) X(async_copy)           \
+            X(tensor_copy) X(tensor_core) X(tensor_memory) X(other)
 #define COUNTERS(X)                                                                                \
     X(warp_instructions)                                                                           \
-    X(thread_instructions) CLASSES(X) X(tma_instructions) X(tma_boxes) X(tma_load_bytes)           \
-        X(tma_store_bytes) X(mbarrier_phases) X(mma_instructions) X(mma_flop) X(load_requests)     \
-            X(load_sectors) X(load_used_bytes) X(store_requests) X(store_sectors)                  \
-                X(store_used_bytes) X(shared_requests) X(shared_wavefronts) X(shared_conflicts)    \
-                    X(shared_worst_way)
+    X(thread_instructions)                                                                         \
+    CLASSES(X) X(tma_instructions) X(tma_boxes) X(tma_load_bytes) X(tma_store_bytes)               \
+        X(mbarrier_phases) X(mma_instructions) X(mma_flop) X(load_requests) X(load_sectors)        \
+            X(load_used_bytes) X(store_requests) X(store_sectors) X(store_used_bytes)              \
+                X(shared_requests) X(shared_wavefronts) X(shared_conflicts) X(shared_worst_way)
 
 static double ratio(uint64_t part, uint64_t whole) {
     return whole ? (double)part / (double)whole : 0;

@@ -116,7 +116,7 @@ struct trace_launch {
     size_t arg_count;
 };
 
-enum trace_reference { REF_BUFFER, REF_GENERATOR, REF_MATMUL_NT, REF_MATMUL_NT_TC, REF_FINITE };
+enum trace_reference { REF_BUFFER, REF_GENERATOR, REF_MATMUL_NT, REF_MATMUL_NT_TC, REF_MATMUL_NT_FMA, REF_FINITE };
 enum trace_compare { COMPARE_BITS, COMPARE_EXACT, COMPARE_ULP, COMPARE_TOLERANCE };
 struct trace_expect {
     struct trace_place place;

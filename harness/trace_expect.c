@@ -160,8 +160,11 @@ static bool check_matmul(struct trace_reader *r, const struct trace_place *place
                             "matmul_nt needs A [M][K], B [N][K] and the result [M][N]");
     if (a->type >= ELEM_PTR || b->type >= ELEM_PTR || c->type >= ELEM_PTR)
         return scan_fail_at(r, place, EXIT_USAGE, "matmul_nt needs buffers of numbers");
-    if (e->reference != REF_MATMUL_NT_TC)
+    if (e->reference == REF_MATMUL_NT)
         return true;
+    if (e->reference == REF_MATMUL_NT_FMA)
+        return (c->type == ELEM_BF16 || c->type == ELEM_F16 || c->type == ELEM_F32) ||
+               scan_fail_at(r, place, EXIT_USAGE, "matmul_nt_fma needs a bf16, f16 or f32 result");
     const bool inputs = a->type == b->type && (a->type == ELEM_BF16 || a->type == ELEM_F16);
     const bool output = c->type == ELEM_BF16 || c->type == ELEM_F16 || c->type == ELEM_F32;
     if (!inputs || !output || a->dims[1] % 16)
@@ -200,6 +203,10 @@ static bool scan_reference(struct trace_reader *r, const struct trace_place *pla
         e->reference = REF_MATMUL_NT_TC;
         return scan_matmul(r, place, e);
     }
+    if (scan_take_word(r, "matmul_nt_fma")) {
+        e->reference = REF_MATMUL_NT_FMA;
+        return scan_matmul(r, place, e);
+    }
     e->reference = REF_GENERATOR;
     if (!scan_generator(r, buffer, &e->generator, &found))
         return false;
@@ -216,8 +223,8 @@ static bool scan_reference(struct trace_reader *r, const struct trace_place *pla
     scan_blanks(r);
     const char c = r->text[r->at];
     if (scan_at_end(r) || c == '(')
-        return scan_expected(r, "matmul_nt(A, B), matmul_nt_tc(A, B), file PATH, a generator or a "
-                                "buffer");
+        return scan_expected(r, "matmul_nt(A, B), matmul_nt_tc(A, B), matmul_nt_fma(A, B), file "
+                                "PATH, a generator or a buffer");
     return scan_buffer(r, &e->a) && check_same(r, place, e);
 }
 

@@ -77,6 +77,8 @@ with tempfile.TemporaryDirectory() as tmp:
         real = ["expect C == matmul_nt(A, B) within 1 ulp"]
         if tile_n:
             real.append("expect C == matmul_nt_tc(A, B) bits")
+        else:
+            real.append("expect C == matmul_nt_fma(A, B) bits")
         integers = variant(trace, "ints(-4,4)", exact, folder)
         uniform = variant(trace, "uniform(-1,1)", real, folder)
         for m, n, k in sizes(trace.stem, tile_n):

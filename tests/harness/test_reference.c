@@ -116,3 +116,18 @@ Test(reference, exact_knows_its_limit) {
     a[3] = 1.0f / 0.0f;
     cr_assert_eq(reference_matmul_exact(&ma, &mb, &out), REFERENCE_INEXACT);
 }
+
+Test(reference, fma_chains_in_order) {
+    /* 1 + 2^-24 + 2^-24: each addition alone rounds away, a sum of the small ones first would not.
+     */
+    const float a[3] = {1, 0x1p-24f, 0x1p-24f}, b[3] = {1, 1, 1},
+                reversed[3] = {0x1p-24f, 0x1p-24f, 1};
+    struct reference_matrix ma = {(const uint8_t *)a, ELEM_F32, 1, 3, 3, 1};
+    struct reference_matrix mb = {(const uint8_t *)b, ELEM_F32, 1, 3, 3, 1};
+    uint32_t word;
+    cr_assert_eq(reference_matmul_fma(&ma, &mb, &word), REFERENCE_OK);
+    cr_assert_eq(word, 0x3f800000);
+    ma.bytes = (const uint8_t *)reversed;
+    cr_assert_eq(reference_matmul_fma(&ma, &mb, &word), REFERENCE_OK);
+    cr_assert_eq(word, 0x3f800001);
+}
