@@ -12,3 +12,9 @@ exec_select *const op_table[ISA_COUNT] = {
 #include "isa.def"
 #undef ISA
 };
+
+/* Forms of the table that are PTX but not modelled. The checker refuses them by name; this selector
+ * stands in the table for them. */
+exec_fn *op_unsupported(struct decode *d, struct xinsn *x) {
+    return decode_unsupported(d, x, "%s", isa_row((enum isa_form)x->ir->form)->opcode);
+}
