@@ -92,25 +92,47 @@ def formatted():
     report("format", sorted({line.split(":")[0] for line in done.stderr.splitlines() if "error:" in line}))
 
 
-def aarch64():
-    compiler, qemu = shutil.which("aarch64-linux-gnu-gcc"), shutil.which("qemu-aarch64")
-    library = pathlib.Path("/usr/lib/aarch64-linux-gnu/libzstd.so")
-    if not (compiler and qemu and library.exists()):
-        print("AArch64: skipped, needs gcc-aarch64-linux-gnu, qemu-user, libzstd-dev:arm64, libjansson-dev:arm64")
+CROSS = "aarch64-linux-gnu-gcc"
+QEMU = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", "-E", "LD_LIBRARY_PATH=/usr/lib/aarch64-linux-gnu"]
+
+
+def cross_build(*targets):
+    done = subprocess.run(["scons", "-Q", "-j2", f"--cc={CROSS}", *targets], text=True, capture_output=True)
+    report("AArch64 build of " + " ".join(targets), [done.stdout + done.stderr] if done.returncode else [])
+    return done.returncode == 0
+
+
+def aarch64_programs():
+    root = build / CROSS
+    runner = root / "tests/isa_runner"
+    if not cross_build(str(runner), str(root / "sim/libcuda.so.1")):
         return
-    done = subprocess.run(["scons", "-Q", "-j2", "--cc=aarch64-linux-gnu-gcc", "cross"], text=True, capture_output=True)
-    if done.returncode:
-        report("AArch64 build", [done.stdout + done.stderr])
+    done = subprocess.run(QEMU + [str(runner)], text=True, capture_output=True)
+    print(done.stdout.splitlines()[-1] if done.stdout else "")
+    report("programs of tests/isa on AArch64", [done.stdout + done.stderr] if done.returncode else [])
+
+
+def aarch64_traces():
+    if not pathlib.Path("/usr/lib/aarch64-linux-gnu/libzstd.so").exists():
+        print("AArch64 traces: skipped, need libzstd-dev:arm64, libjansson-dev:arm64")
         return
-    report("AArch64 build", [])
+    if not cross_build("cross"):
+        return
     problems = []
-    run = [qemu, "-L", "/usr/aarch64-linux-gnu", "-E", "LD_LIBRARY_PATH=/usr/lib/aarch64-linux-gnu",
-           str(build / "aarch64-linux-gnu-gcc" / "siltwin"), "run", "--quiet"]
     for trace in sorted(pathlib.Path("traces").glob("*.trace")):
-        done = subprocess.run(run + [str(trace)], text=True, capture_output=True)
+        done = subprocess.run(QEMU + [str(build / CROSS / "siltwin"), "run", "--quiet", str(trace)],
+                              text=True, capture_output=True)
         if done.returncode:
             problems.append(f"{trace}: exit {done.returncode}: {done.stderr}")
     report("traces on AArch64", problems)
+
+
+def aarch64():
+    if not (shutil.which(CROSS) and shutil.which(QEMU[0])):
+        print("AArch64: skipped, needs gcc-aarch64-linux-gnu, qemu-user")
+        return
+    aarch64_programs()
+    aarch64_traces()
 
 
 headers_alone()
