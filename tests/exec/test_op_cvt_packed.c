@@ -22,7 +22,7 @@ struct row {
 static enum status run(const char *statement, struct row rows[THREADS], struct strbuf *report) {
     struct strbuf text = {0};
     strbuf_printf(&text,
-                  ".version 8.8\n.target sm_100a\n.address_size 64\n"
+                  ".version 9.0\n.target sm_100a\n.address_size 64\n"
                   ".visible .entry k(.param .u64 rows)\n{\n.reg .f32 %%a, %%b;\n"
                   ".reg .b32 %%r, %%o, %%t, %%s, %%n, %%p;\n.reg .b16 %%h;\n.reg .b8 %%q;\n"
                   ".reg .b64 %%at, %%i, %%d;\n"
@@ -124,6 +124,21 @@ Test(op_cvt_packed, fp6_and_fp4_from_f32_and_back) {
             }
         }
     report_rows("fp6 and fp4 conversions", checked);
+}
+
+/* From f16x2: f32 values that are f16 ones give the same. */
+Test(op_cvt_packed, fp4_from_f16x2) {
+    static struct row rows[THREADS];
+    fill(rows);
+    for (size_t k = 0; k < THREADS; k++) {
+        rows[k].a = (rows[k].b * 5 & 0x807fe000) | (uint32_t)(120 + k % 14) << 23;
+        rows[k].b &= 0xffffe000;
+    }
+    run_ok("cvt.rn.f16x2.f32 %p, %a, %b; cvt.rn.satfinite.e2m1x2.f16x2 %q, %p; cvt.u32.u8 %o, %q;",
+           rows);
+    for (size_t k = 0; k < THREADS; k++)
+        cr_assert_eq(rows[k].result, nearest(NUM_E2M1, rows[k].a, false) << 4 |
+                                         nearest(NUM_E2M1, rows[k].b, false));
 }
 
 /* A power of two at or above (.rp), at or below (.rz) the magnitude. */
