@@ -13,8 +13,8 @@ struct launch_desc {
     unsigned cluster[3]; /* CTAs; all 0: no cluster attribute */
     unsigned dynamic_smem_bytes;
     bool cooperative;
-    bool programmatic; /* may begin before the launch ahead of it in the stream has ended */
-    int priority;      /* 0: the stream's */
+    bool programmatic;  /* may begin before the launch ahead of it in the stream has ended */
+    int priority;       /* 0: the stream's */
     CUstream stream;    /* NULL: the default stream */
     const void *params; /* the parameters laid out as the kernel declares them */
     size_t params_bytes;
