@@ -394,7 +394,7 @@ const char *isa_compile(struct arena *arena, enum isa_form form, struct isa_patt
         wrong = compile_since(row->since, pattern);
     if (takes_wider_registers(row->opcode))
         for (unsigned i = 0; i < pattern->item_count; i++)
-            pattern->items[i].wider_ok = true;
+            pattern->items[i].wider_ok |= pattern->items[i].type_group >= 0;
     pattern->unsupported = strcmp(row->sem, "unsupported") == 0;
     return wrong;
 }

@@ -74,7 +74,9 @@ static bool fit_register(const struct fit *f, enum ptx_type type, bool wider_ok,
     unsigned have = ptx_type_bits(reg), want = ptx_type_bits(type);
     if (raw->indexed)
         return refuse(f, raw, "an offset stands only in an address");
-    bool wide = wider_ok && have > want && want > 1 && ptx_type_class(reg) != PTX_CLASS_FLOAT &&
+    bool is_exact = type == PTX_BF16 || type == PTX_BF16X2 || type == PTX_TF32;
+    bool wide = wider_ok && !is_exact && have > want && want > 1 &&
+                ptx_type_class(reg) != PTX_CLASS_FLOAT &&
                 (ptx_type_class(type) != PTX_CLASS_FLOAT || ptx_type_class(reg) == PTX_CLASS_BITS);
     if ((have == want || wide) && kinds_agree(reg, type))
         return true;
