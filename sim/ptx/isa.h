@@ -28,7 +28,8 @@
  *             T0..T3      register or immediate of that type; u32, b64, pred ...: of a fixed type
  *             W0          the type of T0 with twice its width (mul.wide)
  *             T0!         register only          T0#   immediate only
- *             T0(4|8)     an immediate must be 4 or 8; (0..15) in that range; (%16) a multiple.
+ *             T0(4|8)     an immediate must be 4 or 8; (0..15) in that range; (%16) a multiple;
+ *                         (24..256%8) both.
  *                         u32#(0..3): an immediate, in that range
  *             T0+         the register may be wider than the type (always so for ld, ldu, st, cvt)
  *             !pred       source predicate: register, !register, or 0 / 1

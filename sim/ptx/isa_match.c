@@ -147,7 +147,7 @@ static const char *compile_types(const char *text, struct isa_pattern *out) {
     return NULL;
 }
 
-/* "(4|8)", "(0..15)", "(%16)"; the opening parenthesis is taken. */
+/* "(4|8)", "(0..15)", "(24..256%8)", "(%16)"; the opening parenthesis is taken. */
 static const char *compile_value_rule(struct cursor *c, struct isa_item *item) {
     item->value_rule = take(c, '%') ? ISA_VALUE_MULTIPLE : ISA_VALUE_SET;
     for (;;) {
@@ -159,7 +159,7 @@ static const char *compile_value_rule(struct cursor *c, struct isa_item *item) {
         c->at = end;
         if (take_text(c, ".."))
             item->value_rule = ISA_VALUE_RANGE;
-        else if (!take(c, '|'))
+        else if (!take(c, '|') && !(item->value_rule == ISA_VALUE_RANGE && take(c, '%')))
             break;
     }
     return take(c, ')') ? NULL : "a list of values has no closing parenthesis";

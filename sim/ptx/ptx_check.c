@@ -88,7 +88,8 @@ static bool allowed_value(const struct isa_item *item, int64_t value) {
     if (item->value_rule == ISA_VALUE_MULTIPLE)
         return value % item->values[0] == 0;
     if (item->value_rule == ISA_VALUE_RANGE)
-        return value >= item->values[0] && value <= item->values[1];
+        return value >= item->values[0] && value <= item->values[1] &&
+               (item->value_count < 3 || value % item->values[2] == 0);
     for (unsigned i = 0; i < item->value_count; i++)
         if (value == item->values[i])
             return true;
@@ -126,8 +127,9 @@ static bool fit_constant(const struct fit *f, const struct isa_item *item, enum 
     if (item->value_rule == ISA_VALUE_MULTIPLE)
         return refuse(f, raw, "the value must be a multiple of %lld", (long long)v[0]);
     if (item->value_rule == ISA_VALUE_RANGE)
-        return refuse(f, raw, "the value must be from %lld to %lld", (long long)v[0],
-                      (long long)v[1]);
+        return refuse(f, raw, "the value must be from %lld to %lld, a multiple of %lld",
+                      (long long)v[0], (long long)v[1],
+                      (long long)(item->value_count < 3 ? 1 : v[2]));
     return refuse(f, raw, "the value must be %lld%s", (long long)v[0],
                   item->value_count > 1 ? " or one of the others that the manual lists" : "");
 }
