@@ -95,14 +95,20 @@ NUM_INLINE uint64_t num_f64_copysign(uint64_t a, uint64_t b) {
     return (a & NUM_F64_SIGN) | (b & ~NUM_F64_SIGN);
 }
 
+/* The word as an integer in numeric order, -0 below +0; a NaN goes where `nan_key` says. */
+NUM_INLINE int64_t num_f64_key(uint64_t x, int64_t nan_key) {
+    int64_t key = (int64_t)x ^ (int64_t)((uint64_t)((int64_t)x >> 63) >> 1);
+    int64_t is_nan = (int64_t)(NUM_F64_INF - (x & ~NUM_F64_SIGN)) >> 63; /* all ones or none */
+    return (key & ~is_nan) | (nan_key & is_nan);
+}
+
 /* The number wins over a NaN; of two NaNs the result is b, quieted. */
 NUM_INLINE uint64_t num_f64_minmax(uint64_t a, uint64_t b, bool max) {
-    bool a_nan = num_f64_is_nan(a), b_nan = num_f64_is_nan(b);
-    int64_t a_key = (int64_t)(a ^ (a >> 63 ? ~NUM_F64_SIGN : 0));
-    int64_t b_key = (int64_t)(b ^ (b >> 63 ? ~NUM_F64_SIGN : 0));
-    bool take_a = max ? a_key >= b_key : a_key <= b_key;
-    uint64_t number = (take_a & !a_nan) | b_nan ? a : b;
-    return a_nan & b_nan ? num_f64_quiet(b) : number;
+    const int64_t end = INT64_C(0x7ffc000000000000);
+    int64_t a_key = num_f64_key(a, max ? -end : end), b_key = num_f64_key(b, max ? -end : end);
+    uint64_t greater = a_key >= b_key ? a : b, smaller = a_key >= b_key ? b : a;
+    uint64_t number = max ? greater : smaller;
+    return num_f64_is_nan(number) ? num_f64_quiet(b) : number;
 }
 
 #endif
