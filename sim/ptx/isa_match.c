@@ -465,7 +465,9 @@ enum isa_mismatch isa_match(const struct isa_pattern *pattern, const struct isa_
     memset(by_group, 0, IR_MAX_TYPES);
     if (!place_quals(&search, 0, 0, 0)) {
         *where = search.all_placed ? search.missing_group : search.deepest;
-        return search.all_placed ? ISA_MISSING_QUAL : ISA_BAD_QUAL;
+        if (!search.all_placed)
+            return ISA_BAD_QUAL;
+        return place_types(pattern, words, 0, 0, by_group) ? ISA_MISSING_QUAL : ISA_MISSING_BOTH;
     }
     return place_types(pattern, words, 0, 0, by_group) ? ISA_MATCHES : ISA_BAD_TYPES;
 }

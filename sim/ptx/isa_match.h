@@ -95,11 +95,18 @@ struct isa_words {
     uint8_t type_count;
 };
 
-enum isa_mismatch { ISA_MATCHES, ISA_BAD_QUAL, ISA_MISSING_QUAL, ISA_BAD_TYPES };
+/* From far to near. */
+enum isa_mismatch {
+    ISA_MATCHES,
+    ISA_BAD_QUAL,     /* a qualifier has no place */
+    ISA_MISSING_BOTH, /* one is missing, and the types do not fit */
+    ISA_BAD_TYPES,
+    ISA_MISSING_QUAL,
+};
 
 /* Whether the words are those of the row. On success by_group[g] is the type of type group g
  * (PTX_TYPE_NONE for one left out). On ISA_BAD_QUAL *where is the index of the qualifier that has
- * no place, on ISA_MISSING_QUAL that of the group that stays empty. */
+ * no place, on ISA_MISSING_... that of the group that stays empty. */
 enum isa_mismatch isa_match(const struct isa_pattern *pattern, const struct isa_words *words,
                             uint8_t by_group[IR_MAX_TYPES], unsigned *where);
 

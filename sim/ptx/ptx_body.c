@@ -143,14 +143,14 @@ static bool parse_guard(struct ptx_parser *p, struct ir_insn *insn) {
     ptx_next(p);
     insn->guard_negated = ptx_take(p, '!');
     const struct ptx_decl *decl = p->token.kind == TOKEN_NAME ? p->token.name->decl : NULL;
-    if (p->token.kind == '{' || decl == NULL || decl->kind != DECL_REG ||
-        p->func.regs[decl->index].type != PTX_PRED)
+    if (decl == NULL || decl->kind != DECL_REG || p->func.regs[decl->index].type != PTX_PRED)
         return ptx_expected(p, "a predicate register behind '@'");
     insn->guard = decl->index;
     ptx_next(p);
     if (p->token.kind == TOKEN_NAME)
         return true;
-    return ptx_expected(p, "an instruction behind the guard");
+    ptx_expected(p, "an instruction behind the guard");
+    return p->token.kind == '{';
 }
 
 static bool parse_operands(struct ptx_parser *p, bool call) {
@@ -175,6 +175,8 @@ static bool parse_insn(struct ptx_parser *p) {
     struct ir_insn insn = {.guard = -1, .loc_file = p->loc_file, .loc_line = p->loc_line};
     if (p->token.kind == '@' && !parse_guard(p, &insn))
         return false;
+    if (p->token.kind == '{')
+        return true; /* reported; the block is parsed as one without a guard */
     struct ptx_place place = ptx_here(p);
     insn.line = place.line;
     insn.column = place.column;

@@ -126,10 +126,12 @@ static bool fit_constant(const struct fit *f, const struct isa_item *item, enum 
     const int64_t *v = item->values;
     if (item->value_rule == ISA_VALUE_MULTIPLE)
         return refuse(f, raw, "the value must be a multiple of %lld", (long long)v[0]);
-    if (item->value_rule == ISA_VALUE_RANGE)
+    if (item->value_rule == ISA_VALUE_RANGE && item->value_count > 2)
         return refuse(f, raw, "the value must be from %lld to %lld, a multiple of %lld",
-                      (long long)v[0], (long long)v[1],
-                      (long long)(item->value_count < 3 ? 1 : v[2]));
+                      (long long)v[0], (long long)v[1], (long long)v[2]);
+    if (item->value_rule == ISA_VALUE_RANGE)
+        return refuse(f, raw, "the value must be from %lld to %lld", (long long)v[0],
+                      (long long)v[1]);
     return refuse(f, raw, "the value must be %lld%s", (long long)v[0],
                   item->value_count > 1 ? " or one of the others that the manual lists" : "");
 }

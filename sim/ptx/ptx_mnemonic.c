@@ -236,6 +236,7 @@ static void explain(struct ptx_parser *p, struct ptx_mnemonic *m, const struct w
                  ptx_qual_text((enum ptx_qual)m->words.quals[miss->where]), (int)w->length,
                  w->text);
         break;
+    case ISA_MISSING_BOTH:
     case ISA_MISSING_QUAL:
         group_text(&miss->pattern->groups[miss->where], words, sizeof words);
         snprintf(error, sizeof error, "'%.*s' needs a modifier: %s", (int)w->length, w->text,

@@ -253,33 +253,42 @@ static bool parse_directive(struct ptx_parser *p) {
     return parse_linked(p);
 }
 
-/* A module starts with .version, then .target. */
-static bool parse_head(struct ptx_parser *p) {
-    if (!ptx_at_word(p, ".version"))
-        return ptx_expected(p, ".version as the first directive");
-    if (!parse_directive(p))
-        ptx_recover(p);
-    if (!ptx_at_word(p, ".target"))
-        return ptx_expected(p, ".target behind .version");
-    if (!parse_directive(p))
-        ptx_recover(p);
-    return true;
-}
-
 /* Behind an error at module level: up to the next directive that can start a definition. */
 static void recover_module(struct ptx_parser *p) {
-    static const char *const starts[] = {".visible", ".entry", ".func", ".weak"};
+    static const char *const starts[] = {".visible", ".entry",  ".func",    ".weak",
+                                         ".extern",  ".target", ".global",  ".const",
+                                         ".shared",  ".file",   ".section", ".address_size"};
     unsigned line = p->token.line;
+    int braces = p->brace_depth;
     p->brace_depth = 0;
     for (; p->token.kind != TOKEN_END; ptx_next(p)) {
-        if (p->token.kind == ';') {
+        braces += p->token.kind == '{';
+        if (p->token.kind == ';' && braces == 0) {
             ptx_next(p);
+            return;
+        }
+        if (p->token.kind == '}' && --braces <= 0) {
+            ptx_next(p);
+            ptx_take(p, ';');
             return;
         }
         for (unsigned i = 0; i < sizeof starts / sizeof starts[0]; i++)
             if (p->token.line > line && ptx_at_word(p, starts[i]))
                 return;
     }
+}
+
+/* A module starts with .version, then .target. */
+static bool parse_head(struct ptx_parser *p) {
+    if (!ptx_at_word(p, ".version"))
+        return ptx_expected(p, ".version as the first directive");
+    if (!parse_directive(p))
+        recover_module(p);
+    if (!ptx_at_word(p, ".target"))
+        return ptx_expected(p, ".target behind .version");
+    if (!parse_directive(p))
+        recover_module(p);
+    return true;
 }
 
 static void finish_aliases(struct ptx_parser *p) {

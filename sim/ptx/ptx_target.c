@@ -30,6 +30,7 @@ bool ptx_parse_version(struct ptx_parser *p) {
         ptx_error(p, place, NULL, ".version stands twice");
         return false;
     }
+    p->module->version = NEWEST_VERSION; /* should it be wrong: so that the rest is checked */
     if (p->token.kind != TOKEN_FLOAT)
         return ptx_expected(p, "a version as major.minor");
     long major = strtol(p->token.start, &end, 10), minor = 0;
