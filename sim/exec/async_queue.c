@@ -175,6 +175,12 @@ bool async_maybe_complete(struct cta *cta) {
     return complete_random(cta);
 }
 
+uint32_t async_first_warp(struct cta *cta) {
+    if (cta->launch->policy != POLICY_RANDOM)
+        return 0;
+    return (uint32_t)(next_random(cta->async) % cta->warp_count);
+}
+
 bool async_issue(struct cta *cta, struct async_op *op) {
     struct async_queue *q = cta->async;
     if (q->last != NULL)

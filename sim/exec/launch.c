@@ -249,6 +249,12 @@ enum status exec_run(const struct exec_launch *launch, struct fault *fault, stru
     run.warp_count = (run.thread_count + WARP_LANES - 1) / WARP_LANES;
     run.shared_end = (uint32_t)bits_align_up(
         (uint64_t)run.kernel->dynamic_base + launch->dynamic_smem_bytes, 128);
+    if ((uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2] > 1) {
+        fault->kind = FAULT_UNSUPPORTED;
+        strcpy(fault->reason, "clusters of more than one CTA");
+        report_fault(&run, fault, report);
+        return STATUS_INVALID;
+    }
     enum status status = make_patterns(&run) ? run_grid(&run, fault, report) : STATUS_NO_MEMORY;
     free_patterns(&run);
     return status;

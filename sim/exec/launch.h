@@ -61,6 +61,8 @@ bool async_pending(const struct cta *cta);
 bool async_complete_one(struct cta *cta);
 /* Under POLICY_RANDOM: perhaps lets some operation take effect. */
 bool async_maybe_complete(struct cta *cta);
+/* Warp that a round begins with: under POLICY_RANDOM any. */
+uint32_t async_first_warp(struct cta *cta);
 bool async_complete_all(struct cta *cta);
 void async_report(const struct cta *cta, struct strbuf *out);
 

@@ -20,11 +20,13 @@ static bool is_running(const struct cta *cta) {
 /* One slice for each warp. False: fault. */
 static bool cta_round(struct cta *cta) {
     struct cta_state *state = cta->state;
-    if (state->progressed)
+    /* Another CTA of the SM may have freed Tensor Memory. */
+    if (state->progressed || (cta->tmem != NULL && state->run->ctas_per_sm > 1))
         cta_changed(cta);
     state->progressed = false;
+    uint32_t first = async_first_warp(cta);
     for (uint32_t i = 0; i < cta->warp_count; i++) {
-        struct warp *w = &cta->warps[i];
+        struct warp *w = &cta->warps[(first + i) % cta->warp_count];
         if (w->live == 0)
             continue;
         enum warp_end end = warp_run(w, SLICE_STEPS);

@@ -177,3 +177,57 @@ Test(sched, lowest_fault_wins_for_any_number_of_jobs) {
         sim_free(sim);
     }
 }
+
+/* Tensor Memory: each CTA takes all columns, works a while, and gives them back. */
+#define ALLOC_ALL                                                                                  \
+    ".version 9.0\n.target sm_100a\n.address_size 64\n"                                            \
+    ".visible .entry k(.param .u64 out) {\n"                                                       \
+    "  .reg .b32 %r<9>; .reg .b64 %rd<5>; .reg .pred %p<3>; .shared .align 4 .b32 where;\n"        \
+    "  mov.u32 %r1, where;\n"                                                                      \
+    "  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 512;\n"                      \
+    "  ld.shared.u32 %r2, [where]; mov.u32 %r3, 0;\n"                                              \
+    "LOOP: add.u32 %r3, %r3, 1; setp.lt.u32 %p1, %r3, 5000; @%p1 bra LOOP;\n"
+
+Test(sched, resident_ctas_wait_for_tensor_memory) {
+    for (uint32_t resident = 0; resident <= 3; resident++) {
+        struct sim *sim =
+            sim_load(ALLOC_ALL "  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r2, 512;\n"
+                               "  ld.param.u64 %rd1, [out]; mov.u32 %r4, %ctaid.x;\n"
+                               "  mul.wide.u32 %rd2, %r4, 4; add.u64 %rd1, %rd1, %rd2;\n"
+                               "  st.global.u32 [%rd1], %r3;\n}\n",
+                     100);
+        sim->launch.resident = resident;
+        const uint32_t *words = sim_run_simple(sim, 8, 8, 32);
+        for (uint32_t i = 0; i < 8; i++)
+            cr_assert_eq(words[i], 5000);
+        sim_free(sim);
+    }
+}
+
+Test(sched, tensor_memory_left_behind_is_a_fault) {
+    struct sim *sim = sim_load(ALLOC_ALL "}\n", 100);
+    sim_arg64(sim, 0);
+    cr_assert_eq(sim_run(sim, 4, 32), STATUS_INVALID);
+    cr_assert_eq(sim->fault.kind, FAULT_TENSOR_MEMORY_LEAK);
+    cr_assert_eq(sim->fault.cta[0], 0);
+    sim_free(sim);
+}
+
+Test(sched, allocation_that_waits_for_itself_is_a_hang) {
+    struct sim *sim = sim_load(
+        ALLOC_ALL "  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 32;\n}\n", 100);
+    sim_arg64(sim, 0);
+    cr_assert_eq(sim_run(sim, 1, 32), STATUS_INVALID);
+    cr_assert_eq(sim->fault.kind, FAULT_HANG, "%s", strbuf_text(&sim->report));
+    cr_assert_not_null(strstr(strbuf_text(&sim->report), "waits for room in Tensor Memory"));
+    sim_free(sim);
+}
+
+Test(sched, clusters_are_refused_by_name) {
+    struct sim *sim = sim_load_simple("ret;\n");
+    sim_arg64(sim, 0);
+    sim->launch.cluster[0] = 2;
+    cr_assert_eq(sim_run(sim, 2, 32), STATUS_INVALID);
+    cr_assert_eq(sim->fault.kind, FAULT_UNSUPPORTED);
+    sim_free(sim);
+}
