@@ -13,7 +13,7 @@
 /* A trace, read and checked: every size is a number, every name is an index, every loop is unrolled
  * into steps. trace_parse makes it; running it can fail only because of the machine. */
 
-enum { TRACE_MAX_RANK = 8, TRACE_MAX_STEPS = 1 << 20 };
+enum { TRACE_MAX_RANK = 8, TRACE_MAX_STEPS = 1 << 17 };
 
 struct trace_place {
     const struct file_entry *file;

@@ -20,6 +20,16 @@ for program in sorted(build.glob("bin/tests/*/test_*")):
     if done.returncode != 0 or bad:
         print(f"FAILED {program}\n{done.stderr}")
         failed += 0 if bad else 1
+for program in sorted(build.glob("bin/fuzz/fuzz_*")):
+    if program.suffix:
+        continue
+    corpus = pathlib.Path(__file__).parent / "fuzz" / program.name.replace("fuzz_", "corpus_")
+    done = subprocess.run([str(program), str(corpus)], text=True, capture_output=True)
+    print(f"{program.name}: {done.stdout.strip()}")
+    passed += done.returncode == 0
+    if done.returncode != 0:
+        print(f"FAILED {program} {corpus}\n{done.stderr}")
+        failed += 1
 print(f"{passed} passed, {failed} failed")
 if failed:
     sys.exit(1)

@@ -194,7 +194,7 @@ static const struct {
     {HEAD "repeat i -1 { }\n", 2, 10, 2, "the number of turns is -1"},
     {HEAD "repeat i 0 { fill A u8 0 }\n", 2, 19, 2, "there is no buffer 'A'"},
     {HEAD "repeat i 3 { sync } sync\n", 2, 21, 2, "expected the end of the statement"},
-    {HEAD "repeat a 2 { repeat b 1048576 { } }\n", 2, 14, 2, "the repeats turn more than"},
+    {HEAD "repeat a 2 { repeat b 131072 { } }\n", 2, 14, 2, "the repeats turn more than"},
     /* expectations */
     {HEAD "expect C == zeros\n", 2, 8, 2, "there is no buffer 'C'"},
     {HEAD "buffer C f32 [4]\nexpect C = zeros\n", 3, 10, 2, "expected '==' or 'finite'"},
