@@ -8,7 +8,7 @@
 #include "commands.h"
 #include "expect.h"
 #include "message.h"
-#include "record_run.h"
+#include "record_buffer.h"
 
 enum { OPT_QUIET = 256, OPT_JSON, OPT_HELP };
 

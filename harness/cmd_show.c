@@ -7,7 +7,7 @@
 #include "buffer_image.h"
 #include "commands.h"
 #include "message.h"
-#include "record_run.h"
+#include "record_buffer.h"
 
 enum { OPT_DIGEST = 256, OPT_BUFFER, OPT_HEX, OPT_FILE, OPT_JSON, OPT_HELP };
 enum { TILE_ROWS = 16, TILE_COLUMNS = 8 };

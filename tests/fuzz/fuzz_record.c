@@ -10,7 +10,7 @@
 
 #include "fuzz_replay.h"
 #include "hash.h"
-#include "record_run.h"
+#include "record_buffer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "file_set.h"
-#include "record_run.h"
+#include "record_buffer.h"
 
 static char path[64];
 
