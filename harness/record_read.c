@@ -225,7 +225,7 @@ static enum status check_end(struct reader *r, const struct chunk *chunk) {
     if (!record->head || !record->trace || !record->results)
         return bad(r, "a chunk is missing");
     for (size_t i = 0; i < record->buffer_count; i++)
-        if (record->buffers[i].stored && record->buffers[i].stored != record->buffers[i].span_bytes)
+        if (record->buffers[i].bytes && record->buffers[i].stored != record->buffers[i].span_bytes)
             return bad(r, "a buffer's data is incomplete");
     return STATUS_OK;
 }
