@@ -29,7 +29,7 @@ struct show {
 
 static void print_json_line(const char *name, const json_t *value) {
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
-    printf("%-12s %s\n", name, text ? text : "");
+    printf("%-14s %s\n", name, text ? text : "");
     free(text);
 }
 
@@ -51,13 +51,13 @@ static void print_launches(const struct record *record) {
         const char *entry = json_string_value(json_object_get(launch, "entry"));
         const char *result = json_string_value(json_object_get(launch, "result_name"));
         char *grid = json_dumps(json_object_get(launch, "grid"), JSON_COMPACT);
-        printf("launch %zu     %s grid %s: %s\n", i + 1, entry ? entry : "?", grid ? grid : "?",
+        printf("launch %-7zu %s grid %s: %s\n", i + 1, entry ? entry : "?", grid ? grid : "?",
                result ? result : "?");
         free(grid);
     }
     json_array_foreach(json_object_get(record->results, "expectations"), i, expect) {
         const char *text = json_string_value(json_object_get(expect, "expect"));
-        printf("expect       %s: %s\n", text ? text : "?",
+        printf("expect         %s: %s\n", text ? text : "?",
                json_is_true(json_object_get(expect, "holds")) ? "holds" : "does not hold");
     }
 }
@@ -65,7 +65,7 @@ static void print_launches(const struct record *record) {
 static void print_buffers(const struct record *record) {
     for (size_t i = 0; i < record->buffer_count; i++) {
         const struct record_buffer *b = &record->buffers[i];
-        printf("buffer       %s %s ", b->name, elem_info(b->type)->name);
+        printf("buffer         %s %s ", b->name, elem_info(b->type)->name);
         for (unsigned d = 0; d < b->rank; d++)
             printf("[%" PRIu64 "]", b->dims[d]);
         printf(": %s\n", b->state);
@@ -77,12 +77,12 @@ static int show_summary(const struct show *s) {
     print_object(record->head);
     print_object(record->trace);
     for (size_t i = 0; i < record->file_count; i++)
-        printf("file         %s (%zu bytes)\n", record->files[i].name, record->files[i].size);
+        printf("file           %s (%zu bytes)\n", record->files[i].name, record->files[i].size);
     for (size_t i = 0; i < record->loaded_count; i++)
-        printf("loaded       %s (%zu bytes)\n", record->loaded[i].name, record->loaded[i].size);
+        printf("loaded         %s (%zu bytes)\n", record->loaded[i].name, record->loaded[i].size);
     print_launches(record);
     print_buffers(record);
-    printf("digest       0x%016" PRIx64 "\n", record->digest);
+    printf("digest         0x%016" PRIx64 "\n", record->digest);
     return EXIT_AS_EXPECTED;
 }
 
