@@ -94,7 +94,7 @@ ONE_SELECT(shfl, shfl_fn)
 
 static void vote_part(struct warp *w, const struct xinsn *x, uint32_t members) {
     uint32_t yes = xop_pred(w, &x->ops[1]) & members;
-    if (ir_has(x->ir, QUAL_BALLOT)) {
+    if (x->ir->form != ISA_vote) { /* a ballot, in either spelling */
         FOR_LANES(lane, members) {
             xop_set_lane(w, &x->ops[0], lane, yes);
         }
