@@ -97,47 +97,60 @@ bool ptx_lex_is_name_char(char ch) {
     return (class_of(ch) & CLASS_NAME) != 0;
 }
 
-static bool grow_buckets(struct ptx_names *names) {
-    uint32_t count = names->bucket_count == 0 ? 1024 : names->bucket_count * 4;
-    struct ptx_name **buckets = arena_array(names->scratch, count, sizeof *buckets);
-    if (buckets == NULL)
+static struct ptx_name_slot *free_slot(struct ptx_name_slot *slots, uint32_t count, uint32_t hash) {
+    uint32_t at = hash & (count - 1);
+    while (slots[at].name != NULL)
+        at = (at + 1) & (count - 1);
+    return &slots[at];
+}
+
+static bool grow_slots(struct ptx_names *names) {
+    uint32_t count = names->slot_count == 0 ? 1024 : names->slot_count * 4;
+    struct ptx_name_slot *slots = arena_array(names->scratch, count, sizeof *slots);
+    if (slots == NULL || count > UINT32_MAX / 8)
         return false;
-    for (uint32_t i = 0; i < names->bucket_count; i++) {
-        struct ptx_name *name = names->buckets[i];
-        while (name != NULL) {
-            struct ptx_name *next = name->next;
-            name->next = buckets[name->hash & (count - 1)];
-            buckets[name->hash & (count - 1)] = name;
-            name = next;
-        }
-    }
-    names->buckets = buckets;
-    names->bucket_count = count;
+    for (uint32_t i = 0; i < names->slot_count; i++)
+        if (names->slots[i].name != NULL)
+            *free_slot(slots, count, names->slots[i].hash) = names->slots[i];
+    names->slots = slots;
+    names->slot_count = count;
     return true;
 }
 
-struct ptx_name *ptx_names_intern(struct ptx_names *names, const char *text, uint32_t length) {
-    uint32_t hash = 2166136261u;
-    for (uint32_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 16777619u;
-    hash ^= hash >> 15;
-    if (names->count >= names->bucket_count && !grow_buckets(names))
-        return NULL;
-    struct ptx_name **bucket = &names->buckets[hash & (names->bucket_count - 1)];
-    for (struct ptx_name *name = *bucket; name != NULL; name = name->next)
-        if (name->hash == hash && name->length == length && memcmp(name->text, text, length) == 0)
-            return name;
-    struct ptx_name *name = arena_alloc(names->scratch, sizeof *name, _Alignof(struct ptx_name));
+static struct ptx_name *new_name(struct ptx_names *names, const char *text, uint32_t length,
+                                 uint32_t hash) {
+    struct ptx_name *name = arena_alloc(names->scratch, sizeof *name, 64);
     char *copy = arena_strndup(names->keep, text, length);
     if (name == NULL || copy == NULL)
         return NULL;
     *name = (struct ptx_name){.text = copy, .length = length, .hash = hash, .sreg = -1};
+    memcpy(name->start, text, length < sizeof name->start ? length : sizeof name->start);
     if (length > 1 && text[0] == '%')
         name->sreg = (int16_t)ptx_sreg_find(text + 1, length - 1);
-    name->next = *bucket;
-    *bucket = name;
+    *free_slot(names->slots, names->slot_count, hash) = (struct ptx_name_slot){name, hash};
     names->count++;
     return name;
+}
+
+struct ptx_name *ptx_names_intern(struct ptx_names *names, const char *text, uint32_t length) {
+    char start[sizeof(((struct ptx_name *)0)->start)] = {0};
+    uint32_t hash = 0;
+    for (uint32_t i = 0; i < length; i++)
+        hash =
+            hash * 31 + (unsigned char)text[i]; /* registers of near numbers are near in memory */
+    if (names->count >= names->slot_count / 2 && !grow_slots(names))
+        return NULL;
+    memcpy(start, text, length < sizeof start ? length : sizeof start);
+    const struct ptx_name_slot *slots = names->slots;
+    for (uint32_t at = hash & (names->slot_count - 1); slots[at].name != NULL;
+         at = (at + 1) & (names->slot_count - 1)) {
+        struct ptx_name *name = slots[at].name;
+        if (slots[at].hash == hash && name->length == length &&
+            memcmp(name->start, start, sizeof start) == 0 &&
+            (length <= sizeof start || memcmp(name->text, text, length) == 0))
+            return name;
+    }
+    return new_name(names, text, length, hash);
 }
 
 static void new_line(struct ptx_lexer *lexer, const char *next) {

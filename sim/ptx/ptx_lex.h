@@ -13,11 +13,11 @@ struct ptx_decl;
 struct ptx_label;
 
 /* An identifier, a whole mnemonic or an opcode: each distinct text has one. What it means at the
- * moment hangs on it, so a look-up is one hash of the text. */
+ * moment hangs on it, so a look-up is one hash of the text. One cache line. */
 struct ptx_name {
     const char *text; /* zero-terminated */
     uint32_t length, hash;
-    struct ptx_name *next;   /* in its bucket */
+    char start[16];          /* of the text, zeros behind it: most comparisons end here */
     struct ptx_decl *decl;   /* innermost declaration in force */
     struct ptx_label *label; /* latest label in a scope that is open */
     void *mnemonic;          /* struct ptx_mnemonic, once resolved */
@@ -25,11 +25,16 @@ struct ptx_name {
     int16_t sreg;            /* enum ptx_sreg, -1 */
 };
 
+struct ptx_name_slot {
+    struct ptx_name *name; /* NULL: free */
+    uint32_t hash;
+};
+
 struct ptx_names {
     struct arena *scratch; /* of the parse */
     struct arena *keep;    /* of the module: the texts of names */
-    struct ptx_name **buckets;
-    uint32_t bucket_count; /* a power of two */
+    struct ptx_name_slot *slots;
+    uint32_t slot_count; /* a power of two, at most half of them taken */
     uint32_t count;
 };
 

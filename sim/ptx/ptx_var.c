@@ -1,5 +1,4 @@
 /* Declarations: registers, variables of every space, and formal parameters. */
-#include <stdio.h>
 #include <string.h>
 
 #include "bits.h"
@@ -95,6 +94,19 @@ static bool add_regs(struct ptx_parser *p, struct ptx_name *name, enum ptx_type 
                         : append_reg(p, name->text, type, place.line);
 }
 
+/* Digits of `number`; how many there are. */
+static uint32_t write_number(char *out, uint32_t number) {
+    char digits[10];
+    uint32_t count = 0;
+    do {
+        digits[count++] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = digits[count - 1 - i];
+    return count;
+}
+
 /* name<count>: name0 .. name(count-1) */
 static bool add_reg_range(struct ptx_parser *p, const struct ptx_name *name, enum ptx_type type,
                           unsigned elements, struct ptx_place place) {
@@ -111,9 +123,8 @@ static bool add_reg_range(struct ptx_parser *p, const struct ptx_name *name, enu
     }
     memcpy(text, name->text, name->length);
     for (uint64_t i = 0; i < count; i++) {
-        int digits = snprintf(text + name->length, 16, "%u", (unsigned)i);
-        struct ptx_name *one =
-            ptx_names_intern(&p->lexer.names, text, name->length + (uint32_t)digits);
+        uint32_t length = name->length + write_number(text + name->length, (uint32_t)i);
+        struct ptx_name *one = ptx_names_intern(&p->lexer.names, text, length);
         if (one == NULL)
             return ptx_no_memory(p);
         if (!add_regs(p, one, type, elements, place))
