@@ -173,6 +173,8 @@ static int64_t aligned_sum(const struct mma_arith *arith, const struct term *ter
                            int top) {
     int64_t sum = 0;
     for (unsigned i = 0; i < count; i++) {
+        if (terms[i].significand == 0)
+            continue; /* its exponent means nothing */
         int cut = top - terms[i].exponent + terms[i].fraction_bits - arith->fraction_bits;
         uint64_t kept = 0;
         if (cut <= 0)

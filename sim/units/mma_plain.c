@@ -35,6 +35,8 @@ static void prepare(struct mma_operand *operand) {
 /* `value` units of 2^(exponent - fraction_bits), in units of 2^unit_exponent, cut toward zero. */
 static int64_t aligned(int64_t value, int unit, int unit_exponent) {
     int cut = unit_exponent - unit;
+    if (value == 0)
+        return 0; /* its exponent means nothing */
     if (cut <= 0)
         return value * (INT64_C(1) << -cut);
     if (cut > 62)

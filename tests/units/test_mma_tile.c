@@ -60,7 +60,7 @@ static uint32_t draw_unit(struct random *r, const struct small_float_format *f) 
 static uint32_t integer_word(struct random *r, const struct small_float_format *f) {
     int value = (int)draw_below(r, 17) - 8;
     unsigned width = 1u + f->exponent_bits + f->fraction_bits;
-    for (uint32_t word = 0; word >> width == 0 && width <= 8; word++) {
+    for (uint32_t word = 0; width <= 8 && word >> width == 0; word++) {
         int scaled = (int)(word >> (width - 1)) != 0 ? -value : value;
         uint32_t magnitude = word & ((1u << (width - 1)) - 1);
         int exponent = (int)(magnitude >> f->fraction_bits) - f->bias;
