@@ -84,17 +84,17 @@ AVX2_INLINE __m256i blend(__m256i mask, __m256i where_set, __m256i where_clear) 
     return _mm256_blendv_epi8(where_clear, where_set, mask);
 }
 
-/* The exponent and low bytes of mma_planes.h, as 32-bit lanes. */
+/* The exponent and depth bytes of mma_planes.h, as 32-bit lanes. */
 AVX2_INLINE __m256i exponent_byte(const struct parts *p, __m256i top) {
     __m256i byte =
         _mm256_max_epi32(_mm256_sub_epi32(p->exponent, top), _mm256_set1_epi32(MMA_EXPONENT_CLAMP));
     return blend(p->zero, _mm256_set1_epi32(MMA_EXPONENT_ZERO), byte);
 }
 
-AVX2_INLINE __m256i low_byte(const struct parts *p, __m256i top) {
+AVX2_INLINE __m256i depth_byte(const struct parts *p, __m256i top) {
     __m256i byte =
-        _mm256_max_epi32(_mm256_sub_epi32(p->low, top), _mm256_set1_epi32(MMA_LOW_CLAMP));
-    return blend(p->zero, _mm256_set1_epi32(MMA_LOW_NEVER), byte);
+        _mm256_min_epi32(_mm256_sub_epi32(top, p->low), _mm256_set1_epi32(MMA_DEPTH_CLAMP));
+    return blend(p->zero, _mm256_set1_epi32(MMA_DEPTH_NEVER), byte);
 }
 
 enum { NO_TOP = -100000 };
@@ -131,8 +131,9 @@ AVX2_INLINE void store_row_values(double *out, __m256i word, __m256i exist) {
                         _mm256_cvtps_pd(_mm256_extractf128_ps(value, 1)));
 }
 
-AVX2_INLINE void store_row_lows(struct mma_low *out, __m256i low, __m256i half, __m256i exist) {
-    __m256i even = _mm256_unpacklo_epi32(low, half), odd = _mm256_unpackhi_epi32(low, half);
+AVX2_INLINE void store_row_depths(struct mma_depth *out, __m256i depth, __m256i half,
+                                  __m256i exist) {
+    __m256i even = _mm256_unpacklo_epi32(depth, half), odd = _mm256_unpackhi_epi32(depth, half);
     _mm256_maskstore_epi64((long long *)(void *)out, wide_mask(exist, 0),
                            _mm256_permute2x128_si256(even, odd, 0x20));
     _mm256_maskstore_epi64((long long *)(void *)(out + LANES), wide_mask(exist, 1),
@@ -144,7 +145,7 @@ AVX2_INLINE void prepare_a_row(struct mma_operand *operand, enum mma_type type, 
     const char *words = (const char *)operand->words + (size_t)row * k_count * width;
     double *values = (double *)operand->values + row * k_count;
     int *exponents = (int *)operand->exponents + row * k_count;
-    struct mma_low *lows = (struct mma_low *)operand->lows + row * k_count;
+    struct mma_depth *depths = (struct mma_depth *)operand->depths + row * k_count;
     int min_exponent = mma_min_exponent(type);
     struct mma_row info = {.top = NO_TOP};
     struct parts parts[MMA_K_MAX / WORDS];
@@ -160,16 +161,16 @@ AVX2_INLINE void prepare_a_row(struct mma_operand *operand, enum mma_type type, 
     }
     if (info.top == NO_TOP)
         info.top = 0;
-    __m256i lowest = _mm256_set1_epi32(MMA_LOW_NEVER), top = _mm256_set1_epi32(info.top);
+    __m256i deepest = _mm256_set1_epi32(MMA_DEPTH_NEVER), top = _mm256_set1_epi32(info.top);
     for (uint32_t k = 0; k < k_count; k += WORDS) {
         const struct parts *p = &parts[k / WORDS];
-        __m256i exist = first_lanes(k_count - k), low = low_byte(p, top);
-        lowest = _mm256_min_epi32(lowest, low);
+        __m256i exist = first_lanes(k_count - k), depth = depth_byte(p, top);
+        deepest = _mm256_max_epi32(deepest, depth);
         _mm256_maskstore_epi32(exponents + k, exist, replicate(exponent_byte(p, top)));
-        store_row_lows(lows + k, replicate(low),
-                       _mm256_and_si256(p->negative, _mm256_set1_epi32(MMA_BLOCK)), exist);
+        store_row_depths(depths + k, replicate(depth),
+                         _mm256_and_si256(p->negative, _mm256_set1_epi32(MMA_BLOCK)), exist);
     }
-    info.lowest = reduce_min(lowest);
+    info.deepest = reduce_max(deepest);
     ((struct mma_row *)operand->row_info)[row] = info;
 }
 
@@ -220,15 +221,15 @@ AVX2_INLINE void store_eight_bytes(int8_t *out, __m256i lanes) {
 
 /* Eight columns of a block, from column `at` of it. */
 AVX2_INLINE void prepare_b_columns(struct mma_operand *operand, enum mma_type type, uint32_t block,
-                                   uint32_t at, __m256i *lowest) {
+                                   uint32_t at, __m256i *deepest) {
     uint32_t k_count = operand->k;
     size_t base = (size_t)block * k_count * MMA_BLOCK + at;
     double *values = (double *)operand->values + base;
     int8_t *exponents = (int8_t *)operand->exponents + base;
-    int8_t *lows = (int8_t *)operand->lows + (size_t)block * k_count * 2 * MMA_BLOCK + at;
+    int8_t *depths = (int8_t *)operand->depths + (size_t)block * k_count * 2 * MMA_BLOCK + at;
     struct mma_block *info = (struct mma_block *)operand->row_info + block;
     int min_exponent = mma_min_exponent(type);
-    const __m256i never = _mm256_set1_epi32(MMA_LOW_NEVER);
+    const __m256i never = _mm256_set1_epi32(MMA_DEPTH_NEVER);
     __m256i words[MMA_K_MAX], top = _mm256_set1_epi32(NO_TOP), special = _mm256_setzero_si256();
     load_columns(operand, type, block * MMA_BLOCK + at, words);
     for (uint32_t k = 0; k < k_count; k++) {
@@ -237,12 +238,9 @@ AVX2_INLINE void prepare_b_columns(struct mma_operand *operand, enum mma_type ty
         special = _mm256_or_si256(special, p.special);
     }
     top = _mm256_andnot_si256(_mm256_cmpeq_epi32(top, _mm256_set1_epi32(NO_TOP)), top);
-    _mm256_storeu_si256((__m256i *)(info->top + at), top);
-    for (int half = 0; half < 2; half++) {
-        __m128i four = half ? _mm256_extracti128_si256(top, 1) : _mm256_castsi256_si128(top);
-        _mm256_storeu_si256((__m256i *)(info->top_bits + at + half * LANES),
-                            _mm256_slli_epi64(_mm256_cvtepi32_epi64(four), 52));
-    }
+    _mm_storeu_si128(
+        (__m128i *)(info->top + at),
+        _mm_packs_epi32(_mm256_castsi256_si128(top), _mm256_extracti128_si256(top, 1)));
     info->special |= (uint64_t)(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(special)) << at;
     for (uint32_t k = 0; k < k_count; k++) {
         struct parts p = take_apart(words[k], min_exponent);
@@ -250,12 +248,16 @@ AVX2_INLINE void prepare_b_columns(struct mma_operand *operand, enum mma_type ty
         double *out = values + k * MMA_BLOCK;
         _mm256_storeu_pd(out, _mm256_cvtps_pd(_mm256_castps256_ps128(value)));
         _mm256_storeu_pd(out + LANES, _mm256_cvtps_pd(_mm256_extractf128_ps(value, 1)));
-        __m256i low = low_byte(&p, top);
-        *lowest = _mm256_min_epi32(*lowest, low);
+        __m256i depth = depth_byte(&p, top);
+        *deepest = _mm256_max_epi32(*deepest, depth);
         store_eight_bytes(exponents + k * MMA_BLOCK, exponent_byte(&p, top));
-        store_eight_bytes(lows + 2 * k * MMA_BLOCK, blend(p.negative, low, never));
-        store_eight_bytes(lows + (2 * k + 1) * MMA_BLOCK, blend(p.negative, never, low));
+        store_eight_bytes(depths + 2 * k * MMA_BLOCK, blend(p.negative, depth, never));
+        store_eight_bytes(depths + (2 * k + 1) * MMA_BLOCK, blend(p.negative, never, depth));
     }
+}
+
+AVX2_INLINE __m256i load_tops(const struct mma_block *info, int at) {
+    return _mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)(info->top + at)));
 }
 
 AVX2_INLINE void prepare_type(struct mma_operand *operand, enum mma_type type) {
@@ -266,16 +268,15 @@ AVX2_INLINE void prepare_type(struct mma_operand *operand, enum mma_type type) {
     }
     for (uint32_t block = 0; block * MMA_BLOCK < operand->rows; block++) {
         struct mma_block *info = (struct mma_block *)operand->row_info + block;
-        __m256i lowest = _mm256_set1_epi32(MMA_LOW_NEVER);
+        __m256i deepest = _mm256_set1_epi32(MMA_DEPTH_NEVER);
         info->special = 0;
         for (uint32_t at = 0; at < MMA_BLOCK; at += WORDS)
-            prepare_b_columns(operand, type, block, at, &lowest);
-        info->lowest = reduce_min(lowest);
-        __m256i low = _mm256_loadu_si256((const __m256i *)info->top), high = low;
-        for (uint32_t at = WORDS; at < MMA_BLOCK; at += WORDS) {
-            __m256i top = _mm256_loadu_si256((const __m256i *)(info->top + at));
-            low = _mm256_min_epi32(low, top);
-            high = _mm256_max_epi32(high, top);
+            prepare_b_columns(operand, type, block, at, &deepest);
+        info->deepest = reduce_max(deepest);
+        __m256i low = load_tops(info, 0), high = low;
+        for (int at = WORDS; at < MMA_BLOCK; at += WORDS) {
+            low = _mm256_min_epi32(low, load_tops(info, at));
+            high = _mm256_max_epi32(high, load_tops(info, at));
         }
         info->top_min = reduce_min(low);
         info->top_max = reduce_max(high);
@@ -307,8 +308,8 @@ AVX2_INLINE __m256i c_exponents(const struct mma_work *w, const uint32_t *c, int
     for (int v = 0; v < BYTES / WORDS; v++) {
         __m256i word = load_bytes(c + from + v * WORDS);
         __m256i field = _mm256_srli_epi32(_mm256_slli_epi32(word, 1), 24);
-        exponent[v] = _mm256_sub_epi32(_mm256_sub_epi32(field, bias),
-                                       load_bytes(w->info->top + from + v * WORDS));
+        exponent[v] =
+            _mm256_sub_epi32(_mm256_sub_epi32(field, bias), load_tops(w->info, from + v * WORDS));
         exponent[v] = blend(_mm256_cmpeq_epi32(field, _mm256_setzero_si256()), none, exponent[v]);
     }
     __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(exponent[0], exponent[1]),
@@ -325,18 +326,6 @@ AVX2_INLINE __m256i largest_exponent(const struct mma_work *w, const uint32_t *a
     return top;
 }
 
-AVX2_INLINE __m256i count_cut_negatives(const struct mma_work *w, const struct mma_low *a,
-                                        __m256i unit, int from) {
-    __m256i count = _mm256_setzero_si256();
-    for (uint32_t k = 0; k < w->k_count; k++) {
-        __m256i low =
-            _mm256_adds_epi8(load_bytes(w->b_lows + 2 * k * MMA_BLOCK + a[k].half_bytes + from),
-                             _mm256_set1_epi32((int)a[k].bytes));
-        count = _mm256_sub_epi8(count, _mm256_cmpgt_epi8(unit, low));
-    }
-    return count;
-}
-
 AVX2_INLINE uint64_t examine_half(const struct mma_work *w, struct mma_lanes *lanes, uint32_t r,
                                   int from) {
     const struct mma_row *info = &w->a_info[r];
@@ -345,21 +334,49 @@ AVX2_INLINE uint64_t examine_half(const struct mma_work *w, struct mma_lanes *la
                                   c_exponents(w, w->c[r], info->top, from));
     __m256i outside = _mm256_or_si256(_mm256_cmpgt_epi8(_mm256_set1_epi8((char)range.low), top),
                                       _mm256_cmpgt_epi8(top, _mm256_set1_epi8((char)range.high)));
-    __m256i unit = _mm256_min_epi8(_mm256_subs_epi8(top, _mm256_set1_epi8((char)w->fraction_bits)),
-                                   _mm256_set1_epi8(1));
-    __m256i lowest = _mm256_set1_epi8((char)mma_lowest_product(info, w->info));
-    __m256i count = _mm256_setzero_si256();
-    if (_mm256_movemask_epi8(_mm256_cmpgt_epi8(unit, lowest)) != 0)
-        count = count_cut_negatives(w, w->a_lows + r * w->k_count, unit, from);
+    __m256i limit = _mm256_max_epi8(_mm256_subs_epi8(_mm256_set1_epi8((char)w->fraction_bits), top),
+                                    _mm256_set1_epi8(-1));
+    __m256i deepest = _mm256_set1_epi8((char)mma_deepest_product(info, w->info));
+    lanes->counting |= _mm256_movemask_epi8(_mm256_cmpgt_epi8(deepest, limit)) != 0;
     _mm256_store_si256((__m256i *)(lanes->top[r] + from), top);
-    _mm256_store_si256((__m256i *)(lanes->count[r] + from), count);
+    _mm256_store_si256((__m256i *)(lanes->limit[r] + from), limit);
     return (uint32_t)_mm256_movemask_epi8(outside);
 }
 
 AVX2 static void examine(const struct mma_work *w, struct mma_lanes *lanes) {
+    lanes->counting = false;
     for (uint32_t r = 0; r < w->rows; r++)
         lanes->outside[r] = examine_half(w, lanes, r, 0) | examine_half(w, lanes, r, BYTES)
                                                                << BYTES;
+}
+
+struct counts {
+    _Alignas(32) int8_t lanes[MMA_GROUP][MMA_BLOCK];
+};
+
+/* How many negative products the floor cuts one too low. */
+AVX2_INLINE void count_cut_negatives(const struct mma_work *w, const struct mma_lanes *lanes,
+                                     uint32_t r, int from, struct counts *counts) {
+    const struct mma_depth *a = w->a_depths + r * w->k_count;
+    __m256i limit = load_bytes(lanes->limit[r] + from), count = _mm256_setzero_si256();
+    for (uint32_t k = 0; k < w->k_count; k++) {
+        __m256i depth =
+            _mm256_adds_epi8(load_bytes(w->b_depths + 2 * k * MMA_BLOCK + a[k].half_bytes + from),
+                             _mm256_set1_epi32((int)a[k].bytes));
+        count = _mm256_sub_epi8(count, _mm256_cmpgt_epi8(depth, limit));
+    }
+    _mm256_store_si256((__m256i *)(counts->lanes[r] + from), count);
+}
+
+AVX2 static void count(const struct mma_work *w, const struct mma_lanes *lanes,
+                       struct counts *counts) {
+    if (!lanes->counting) {
+        memset(counts, 0, sizeof *counts);
+        return;
+    }
+    for (uint32_t r = 0; r < w->rows; r++)
+        for (int from = 0; from < MMA_BLOCK; from += BYTES)
+            count_cut_negatives(w, lanes, r, from, counts);
 }
 
 AVX2_INLINE __m256i widen_bytes(const int8_t *bytes) {
@@ -392,22 +409,26 @@ AVX2_INLINE __m128 to_f32(const struct mma_work *w, __m256d sum) {
 enum { VECTORS = 2 }; /* of doubles, whose loads of A are shared */
 
 /* `rows` is a constant where this is inlined. */
-AVX2_INLINE void sums(const struct mma_work *w, const struct mma_lanes *lanes, int rows, int from) {
+AVX2_INLINE void sums(const struct mma_work *w, const struct mma_lanes *lanes,
+                      const struct counts *counts, int rows, int from) {
     __m256d sum[MMA_GROUP][VECTORS];
     _Alignas(32) double start[MMA_GROUP][VECTORS][LANES];
 #pragma GCC unroll 4
     for (int r = 0; r < rows; r++) {
+        /* 1.5 * 2^(52 + E - F), E without the part that is lane by lane */
         int64_t field = 1023 + 52 - w->fraction_bits + w->a_info[r].top;
-        __m256i base = _mm256_set1_epi64x((int64_t)((uint64_t)field << 52 | UINT64_C(1) << 51));
+        __m256i base = _mm256_set1_epi64x(field);
 #pragma GCC unroll 2
         for (int v = 0; v < VECTORS; v++) {
             int at = from + v * LANES;
-            __m256i bits = _mm256_slli_epi64(widen_bytes(lanes->top[r] + at), 52);
-            bits = _mm256_add_epi64(bits, load_bytes(w->info->top_bits + at));
-            __m256d m = _mm256_castsi256_pd(_mm256_add_epi64(bits, base));
+            __m128i tops = _mm_loadl_epi64((const __m128i *)(w->info->top + at));
+            __m256i bits = _mm256_add_epi64(widen_bytes(lanes->top[r] + at),
+                                            _mm256_add_epi64(_mm256_cvtepi16_epi64(tops), base));
+            __m256d m = _mm256_or_pd(_mm256_castsi256_pd(_mm256_slli_epi64(bits, 52)),
+                                     _mm256_castsi256_pd(_mm256_set1_epi64x(INT64_C(1) << 51)));
             _mm256_store_pd(start[r][v], m);
             sum[r][v] = start_sum(m, _mm_loadu_ps((const float *)(w->c[r] + at)),
-                                  widen_bytes(lanes->count[r] + at));
+                                  widen_bytes(counts->lanes[r] + at));
         }
     }
     for (uint32_t k = 0; k < w->k_count; k++) {
@@ -432,11 +453,13 @@ AVX2_INLINE void sums(const struct mma_work *w, const struct mma_lanes *lanes, i
 }
 
 AVX2 static void sums_group(const struct mma_work *w, const struct mma_lanes *lanes) {
+    struct counts counts;
+    count(w, lanes, &counts);
     for (int from = 0; from < (int)w->columns; from += VECTORS * LANES)
         if (w->rows == MMA_GROUP)
-            sums(w, lanes, MMA_GROUP, from);
+            sums(w, lanes, &counts, MMA_GROUP, from);
         else
-            sums(w, lanes, 1, from);
+            sums(w, lanes, &counts, 1, from);
 }
 
 AVX2 static void widen(const uint32_t *half, uint32_t *single) {

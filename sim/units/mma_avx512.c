@@ -1,9 +1,9 @@
 /* The AVX-512 engine: blocks of 64 columns, rounding embedded in the instructions. Method and
- * planes are in mma_planes.h. Four rows at a time go through three passes:
+ * planes are in mma_planes.h. Four rows at a time go through two passes:
  *
- *     exponents  64 byte lanes:    E = max over k of e(a) + e(b), and of c
- *     count      64 byte lanes:    how many negative products the floor cuts one too low
- *     sums       8 double lanes:   S = M + trunc(c) + count, then fma toward zero, then d */
+ *     examine    64 byte lanes:    E = max over k of e(a) + e(b), and of c
+ *     sums       8 double lanes:   S = M + trunc(c), then fma toward zero, corrected, rounded to d;
+ *                32 byte lanes:    how many negative products the floor cuts one too low */
 #include "mma_vector.h"
 
 #if defined(__x86_64__)
@@ -70,24 +70,24 @@ AVX512_INLINE struct parts take_apart(__m512i word, int min_exponent) {
         _mm512_and_si512(significand, _mm512_sub_epi32(_mm512_setzero_si512(), significand));
     __m512i exponent = _mm512_sub_epi32(field, _mm512_set1_epi32(127));
     p.exponent = _mm512_max_epi32(exponent, _mm512_set1_epi32(min_exponent));
-    /* 2^23 of the significand is 2^exponent: the lowest bit is that far below */
+    /* 2^23 of the significand is 2^exponent: the deepest bit is that far below */
     __m512i unit = _mm512_sub_epi32(_mm512_max_epi32(exponent, _mm512_set1_epi32(-126)),
                                     _mm512_set1_epi32(23 - 31));
     p.low = _mm512_sub_epi32(unit, _mm512_lzcnt_epi32(lowest_bit));
     return p;
 }
 
-/* The exponent and low bytes of mma_planes.h, as 32-bit lanes. */
+/* The exponent and depth bytes of mma_planes.h, as 32-bit lanes. */
 AVX512_INLINE __m512i exponent_byte(const struct parts *p, __m512i top) {
     __m512i byte =
         _mm512_max_epi32(_mm512_sub_epi32(p->exponent, top), _mm512_set1_epi32(MMA_EXPONENT_CLAMP));
     return _mm512_mask_mov_epi32(byte, p->zero, _mm512_set1_epi32(MMA_EXPONENT_ZERO));
 }
 
-AVX512_INLINE __m512i low_byte(const struct parts *p, __m512i top) {
+AVX512_INLINE __m512i depth_byte(const struct parts *p, __m512i top) {
     __m512i byte =
-        _mm512_max_epi32(_mm512_sub_epi32(p->low, top), _mm512_set1_epi32(MMA_LOW_CLAMP));
-    return _mm512_mask_mov_epi32(byte, p->zero, _mm512_set1_epi32(MMA_LOW_NEVER));
+        _mm512_min_epi32(_mm512_sub_epi32(top, p->low), _mm512_set1_epi32(MMA_DEPTH_CLAMP));
+    return _mm512_mask_mov_epi32(byte, p->zero, _mm512_set1_epi32(MMA_DEPTH_NEVER));
 }
 
 AVX512_INLINE void store_values(double *out, __m512i word) {
@@ -113,7 +113,7 @@ AVX512_INLINE void prepare_a_row(struct mma_operand *operand, enum mma_type type
     const char *words = (const char *)operand->words + (size_t)row * k_count * width;
     double *values = (double *)operand->values + row * k_count;
     uint32_t *exponents = (uint32_t *)operand->exponents + row * k_count;
-    struct mma_low *lows = (struct mma_low *)operand->lows + row * k_count;
+    struct mma_depth *depths = (struct mma_depth *)operand->depths + row * k_count;
     int min_exponent = mma_min_exponent(type), vectors = k_count > WORDS ? 2 : 1;
     __mmask16 lanes = (__mmask16)(k_count >= WORDS ? 0xffff : (1u << k_count) - 1);
     struct mma_row info = {.top = NO_TOP};
@@ -132,24 +132,24 @@ AVX512_INLINE void prepare_a_row(struct mma_operand *operand, enum mma_type type
     }
     if (info.top == NO_TOP)
         info.top = 0;
-    __m512i lowest = _mm512_set1_epi32(MMA_LOW_NEVER);
+    __m512i deepest = _mm512_set1_epi32(MMA_DEPTH_NEVER);
     for (int v = 0; v < vectors; v++) {
         __m512i top = _mm512_set1_epi32(info.top);
-        __m512i low = low_byte(&parts[v], top);
-        lowest = _mm512_min_epi32(lowest, low);
+        __m512i depth = depth_byte(&parts[v], top);
+        deepest = _mm512_max_epi32(deepest, depth);
         _mm512_mask_storeu_epi32(exponents + v * WORDS, lanes,
                                  replicate(exponent_byte(&parts[v], top)));
         __m512i half = _mm512_maskz_mov_epi32(parts[v].negative, _mm512_set1_epi32(MMA_BLOCK));
-        low = replicate(low);
+        depth = replicate(depth);
         const __m512i first =
             _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
         const __m512i second = _mm512_add_epi32(first, _mm512_set1_epi32(LANES));
-        _mm512_mask_storeu_epi64(lows + v * WORDS, (__mmask8)lanes,
-                                 _mm512_permutex2var_epi32(low, first, half));
-        _mm512_mask_storeu_epi64(lows + v * WORDS + LANES, (__mmask8)(lanes >> LANES),
-                                 _mm512_permutex2var_epi32(low, second, half));
+        _mm512_mask_storeu_epi64(depths + v * WORDS, (__mmask8)lanes,
+                                 _mm512_permutex2var_epi32(depth, first, half));
+        _mm512_mask_storeu_epi64(depths + v * WORDS + LANES, (__mmask8)(lanes >> LANES),
+                                 _mm512_permutex2var_epi32(depth, second, half));
     }
-    info.lowest = _mm512_reduce_min_epi32(lowest);
+    info.deepest = _mm512_reduce_max_epi32(deepest);
     ((struct mma_row *)operand->row_info)[row] = info;
 }
 
@@ -204,12 +204,12 @@ AVX512_INLINE void load_columns(const struct mma_operand *operand, enum mma_type
 
 /* Sixteen columns of a block, from column `at` of it. */
 AVX512_INLINE void prepare_b_columns(struct mma_operand *operand, enum mma_type type,
-                                     uint32_t block, uint32_t at, __m512i *lowest) {
+                                     uint32_t block, uint32_t at, __m512i *deepest) {
     uint32_t k_count = operand->k;
     size_t base = (size_t)block * k_count * MMA_BLOCK + at;
     double *values = (double *)operand->values + base;
     int8_t *exponents = (int8_t *)operand->exponents + base;
-    int8_t *lows = (int8_t *)operand->lows + (size_t)block * k_count * 2 * MMA_BLOCK + at;
+    int8_t *depths = (int8_t *)operand->depths + (size_t)block * k_count * 2 * MMA_BLOCK + at;
     struct mma_block *info = (struct mma_block *)operand->row_info + block;
     int min_exponent = mma_min_exponent(type);
     __m512i words[MMA_K_MAX], top = _mm512_set1_epi32(NO_TOP);
@@ -222,26 +222,25 @@ AVX512_INLINE void prepare_b_columns(struct mma_operand *operand, enum mma_type 
     }
     top = _mm512_mask_mov_epi32(top, _mm512_cmpeq_epi32_mask(top, _mm512_set1_epi32(NO_TOP)),
                                 _mm512_setzero_si512());
-    _mm512_storeu_si512(info->top + at, top);
-    _mm512_storeu_si512(info->top_bits + at,
-                        _mm512_slli_epi64(_mm512_cvtepi32_epi64(_mm512_castsi512_si256(top)), 52));
-    _mm512_storeu_si512(
-        info->top_bits + at + LANES,
-        _mm512_slli_epi64(_mm512_cvtepi32_epi64(_mm512_extracti32x8_epi32(top, 1)), 52));
+    _mm256_storeu_si256((__m256i *)(info->top + at), _mm512_cvtepi32_epi16(top));
     info->special |= (uint64_t)special << at;
     for (uint32_t k = 0; k < k_count; k++) {
         struct parts p = take_apart(words[k], min_exponent);
         store_values(values + k * MMA_BLOCK, words[k]);
         _mm_storeu_si128((__m128i *)(exponents + k * MMA_BLOCK),
                          _mm512_cvtepi32_epi8(exponent_byte(&p, top)));
-        __m128i low = _mm512_cvtepi32_epi8(low_byte(&p, top));
-        const __m128i never = _mm_set1_epi8(MMA_LOW_NEVER);
-        *lowest = _mm512_min_epi32(*lowest, _mm512_cvtepi8_epi32(low));
-        _mm_storeu_si128((__m128i *)(lows + 2 * k * MMA_BLOCK),
-                         _mm_mask_mov_epi8(never, p.negative, low));
-        _mm_storeu_si128((__m128i *)(lows + (2 * k + 1) * MMA_BLOCK),
-                         _mm_mask_mov_epi8(low, p.negative, never));
+        __m128i depth = _mm512_cvtepi32_epi8(depth_byte(&p, top));
+        const __m128i never = _mm_set1_epi8(MMA_DEPTH_NEVER);
+        *deepest = _mm512_max_epi32(*deepest, _mm512_cvtepi8_epi32(depth));
+        _mm_storeu_si128((__m128i *)(depths + 2 * k * MMA_BLOCK),
+                         _mm_mask_mov_epi8(never, p.negative, depth));
+        _mm_storeu_si128((__m128i *)(depths + (2 * k + 1) * MMA_BLOCK),
+                         _mm_mask_mov_epi8(depth, p.negative, never));
     }
+}
+
+AVX512_INLINE __m512i load_tops(const struct mma_block *info, int at) {
+    return _mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)(info->top + at)));
 }
 
 AVX512_INLINE void prepare_type(struct mma_operand *operand, enum mma_type type) {
@@ -252,15 +251,15 @@ AVX512_INLINE void prepare_type(struct mma_operand *operand, enum mma_type type)
     }
     for (uint32_t block = 0; block * MMA_BLOCK < operand->rows; block++) {
         struct mma_block *info = (struct mma_block *)operand->row_info + block;
-        __m512i lowest = _mm512_set1_epi32(MMA_LOW_NEVER);
+        __m512i deepest = _mm512_set1_epi32(MMA_DEPTH_NEVER);
         info->special = 0;
         for (uint32_t at = 0; at < MMA_BLOCK; at += WORDS)
-            prepare_b_columns(operand, type, block, at, &lowest);
-        info->lowest = _mm512_reduce_min_epi32(lowest);
-        __m512i low = _mm512_loadu_si512(info->top), high = low;
-        for (uint32_t at = WORDS; at < MMA_BLOCK; at += WORDS) {
-            low = _mm512_min_epi32(low, _mm512_loadu_si512(info->top + at));
-            high = _mm512_max_epi32(high, _mm512_loadu_si512(info->top + at));
+            prepare_b_columns(operand, type, block, at, &deepest);
+        info->deepest = _mm512_reduce_max_epi32(deepest);
+        __m512i low = load_tops(info, 0), high = low;
+        for (int at = WORDS; at < MMA_BLOCK; at += WORDS) {
+            low = _mm512_min_epi32(low, load_tops(info, at));
+            high = _mm512_max_epi32(high, load_tops(info, at));
         }
         info->top_min = _mm512_reduce_min_epi32(low);
         info->top_max = _mm512_reduce_max_epi32(high);
@@ -278,26 +277,27 @@ AVX512 static void prepare(struct mma_operand *operand) {
 
 /* ---- computing ---- */
 
-/* Relative exponents of 64 accumulators. Subnormal f32 ones count as zero: lanes in the vector
- * range have E above them. */
+/* Relative exponents of 32 accumulators. A subnormal one counts as zero (f32) or as less than it is
+ * (f16): lanes in the vector range have E at or above the true exponent. */
+AVX512_INLINE __m256i half_c_exponents(const struct mma_work *w, const uint32_t *c, int row_top,
+                                       int from) {
+    /* the upper word of each accumulator has sign and exponent */
+    const __m512i upper =
+        _mm512_set_epi16(63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29, 27,
+                         25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+    __m512i word = _mm512_permutex2var_epi16(_mm512_loadu_si512(c + from), upper,
+                                             _mm512_loadu_si512(c + from + WORDS));
+    __m512i field = _mm512_srli_epi16(_mm512_slli_epi16(word, 1), 8);
+    __m512i bias = _mm512_add_epi16(_mm512_loadu_si512(w->info->top + from),
+                                    _mm512_set1_epi16((short)(127 + row_top)));
+    return _mm512_mask_cvtsepi16_epi8(_mm256_set1_epi8(MMA_EXPONENT_ZERO),
+                                      _mm512_test_epi16_mask(field, field),
+                                      _mm512_sub_epi16(field, bias));
+}
+
 AVX512_INLINE __m512i c_exponents(const struct mma_work *w, const uint32_t *c, int row_top) {
-    __m512i out = _mm512_setzero_si512();
-    const __m512i bias = _mm512_set1_epi32(127 + row_top);
-    const __m128i zero = _mm_set1_epi8(MMA_EXPONENT_ZERO);
-#pragma GCC unroll 4
-    for (int v = 0; v < MMA_BLOCK / WORDS; v++) {
-        __m512i word = _mm512_loadu_si512(c + v * WORDS);
-        __m512i field = _mm512_srli_epi32(_mm512_slli_epi32(word, 1), 24);
-        __mmask16 nonzero = _mm512_test_epi32_mask(field, field);
-        __m512i exponent = _mm512_sub_epi32(_mm512_sub_epi32(field, bias),
-                                            _mm512_loadu_si512(w->info->top + v * WORDS));
-        __m128i bytes = _mm512_mask_cvtsepi32_epi8(zero, nonzero, exponent);
-        out = v == 0   ? _mm512_inserti32x4(out, bytes, 0)
-              : v == 1 ? _mm512_inserti32x4(out, bytes, 1)
-              : v == 2 ? _mm512_inserti32x4(out, bytes, 2)
-                       : _mm512_inserti32x4(out, bytes, 3);
-    }
-    return out;
+    __m512i low = _mm512_castsi256_si512(half_c_exponents(w, c, row_top, 0));
+    return _mm512_inserti64x4(low, half_c_exponents(w, c, row_top, 2 * WORDS), 1);
 }
 
 AVX512_INLINE void largest_exponents(const struct mma_work *w, const uint32_t *a, int rows,
@@ -316,62 +316,66 @@ AVX512_INLINE void largest_exponents(const struct mma_work *w, const uint32_t *a
     }
 }
 
-AVX512_INLINE __m512i count_cut_negatives(const struct mma_work *w, const struct mma_low *a,
-                                          __m512i unit) {
-    const __m512i minus_one = _mm512_set1_epi8(-1);
-    __m512i count = _mm512_setzero_si512();
-    for (uint32_t k = 0; k < w->k_count; k++) {
-        __m512i low =
-            _mm512_adds_epi8(_mm512_loadu_si512(w->b_lows + 2 * k * MMA_BLOCK + a[k].half_bytes),
-                             _mm512_set1_epi32((int)a[k].bytes));
-        count = _mm512_mask_sub_epi8(count, _mm512_cmplt_epi8_mask(low, unit), count, minus_one);
-    }
-    return count;
-}
-
-AVX512_INLINE __m512i widen_bytes(const int8_t *bytes) {
-    return _mm512_cvtepi8_epi64(_mm_loadl_epi64((const __m128i *)bytes));
-}
-
 enum { VECTORS = 4 }; /* of doubles, whose loads of A are shared */
 
-AVX512_INLINE __m256 to_f32(const struct mma_work *w, __m512d sum) {
+AVX512_INLINE __m256 to_f32(__m512d sum, bool sticky, uint32_t keep) {
     __m256 result = _mm512_cvt_roundpd_ps(sum, TO_ZERO);
-    if (w->sticky) {
+    if (sticky) {
         __mmask8 cut = _mm512_cmp_pd_mask(sum, _mm512_cvtps_pd(result), _CMP_NEQ_UQ);
         __m256i word = _mm256_castps_si256(result);
         return _mm256_castsi256_ps(_mm256_mask_or_epi32(word, cut, word, _mm256_set1_epi32(1)));
     }
     return _mm256_castsi256_ps(
-        _mm256_and_si256(_mm256_castps_si256(result), _mm256_set1_epi32((int)w->keep)));
+        _mm256_and_si256(_mm256_castps_si256(result), _mm256_set1_epi32((int)keep)));
 }
 
-/* Columns from .. from+31. `rows` is a constant where this is inlined. */
-AVX512_INLINE void sums(const struct mma_work *w, const struct mma_lanes *lanes, int rows,
-                        int from) {
-    const double *a = w->a_values;
-    const struct mma_row *info = w->a_info;
-    __m512d sum[MMA_GROUP][VECTORS];
-    _Alignas(64) double start[MMA_GROUP][VECTORS][LANES];
-#pragma GCC unroll 4
-    for (int r = 0; r < rows; r++) {
-        /* 1.5 * 2^(52 + E - F), E without the part that is lane by lane */
-        int64_t field = 1023 + 52 - w->fraction_bits + info[r].top;
-        __m512i base = _mm512_set1_epi64((int64_t)((uint64_t)field << 52 | UINT64_C(1) << 51));
-#pragma GCC unroll 4
-        for (int v = 0; v < VECTORS; v++) {
-            int at = from + v * LANES;
-            __m512i bits = _mm512_slli_epi64(widen_bytes(lanes->top[r] + at), 52);
-            bits = _mm512_add_epi64(bits, _mm512_loadu_si512(w->info->top_bits + at));
-            __m512d m = _mm512_castsi512_pd(_mm512_add_epi64(bits, base));
-            _mm512_store_pd(start[r][v], m);
-            __m512d c = _mm512_cvtps_pd(_mm256_loadu_ps((const float *)(w->c[r] + at)));
-            __m512d s = _mm512_add_round_pd(m, c, DOWN);
-            s = _mm512_mask_add_round_pd(s, _mm512_movepi64_mask(_mm512_castpd_si512(c)), m, c, UP);
-            sum[r][v] = _mm512_castsi512_pd(
-                _mm512_add_epi64(_mm512_castpd_si512(s), widen_bytes(lanes->count[r] + at)));
-        }
-    }
+/* The upper words of 1.5 * 2^(52 + E - F), of 32 columns: exponent field, then the half. */
+AVX512_INLINE __m512i start_words(const struct mma_work *w, const struct mma_lanes *lanes, int r,
+                                  int from) {
+    int field = 1023 + 52 - w->fraction_bits + w->a_info[r].top;
+    __m512i word = _mm512_cvtepi8_epi16(_mm256_load_si256((const __m256i *)(lanes->top[r] + from)));
+    word = _mm512_add_epi16(word, _mm512_loadu_si512(w->info->top + from));
+    word = _mm512_add_epi16(word, _mm512_set1_epi16((short)field));
+    return _mm512_or_si512(_mm512_slli_epi16(word, 4), _mm512_set1_epi16(8));
+}
+
+/* For doubles 8*v .. 8*v+7: word 3 of each from the first source, word 0 from the second, 0
+ * between. Word 0 stands in the last bits of M: the sums start at M + COUNT_MAX and what is taken
+ * off in the end is M + COUNT_MAX - count. */
+AVX512_INLINE __m512d place_words(__m512i upper, __m512i lower, int v) {
+    const __m512i first =
+        _mm512_setr_epi64(0x20, 0x1000000000021, 0x2000000000022, 0x3000000000023, 0x4000000000024,
+                          0x5000000000025, 0x6000000000026, 0x7000000000027);
+    __m512i places = _mm512_add_epi16(first, _mm512_set1_epi16((short)(v * LANES)));
+    return _mm512_castsi512_pd(_mm512_maskz_permutex2var_epi16(0x99999999, upper, places, lower));
+}
+
+enum { COUNT_MAX = 64 };
+_Static_assert((int)COUNT_MAX >= (int)MMA_K_MAX, "as many corrections as terms");
+
+/* M + trunc(c) + COUNT_MAX */
+AVX512_INLINE __m512d start_sum(__m512i words, const uint32_t *c, int v) {
+    __m512d m = place_words(words, _mm512_set1_epi16(COUNT_MAX), v);
+    __m512d addend = _mm512_cvtps_pd(_mm256_loadu_ps((const float *)(c + v * LANES)));
+    __mmask8 negative = _mm512_movepi64_mask(_mm512_castpd_si512(addend));
+    __m512d sum = _mm512_add_round_pd(m, addend, DOWN);
+    return _mm512_mask_add_round_pd(sum, negative, m, addend, UP);
+}
+
+/* Counts the negative products of 32 columns that the floor cuts one too low. Bytes are compared in
+ * 256 bits, whose answer is a vector; they fill the slots that the multiplications leave. */
+AVX512_INLINE __m256i count_cut(const struct mma_work *w, uint32_t k, const struct mma_depth *a,
+                                const int8_t *limit, int from, __m256i count) {
+    const int8_t *b = w->b_depths + 2 * k * MMA_BLOCK + a->half_bytes + from;
+    __m256i depth =
+        _mm256_adds_epi8(_mm256_load_si256((const __m256i *)b), _mm256_set1_epi32((int)a->bytes));
+    return _mm256_sub_epi8(
+        count, _mm256_cmpgt_epi8(depth, _mm256_load_si256((const __m256i *)(limit + from))));
+}
+
+AVX512_INLINE void products(const struct mma_work *w, const struct mma_lanes *lanes, int rows,
+                            int from, bool counting, __m256i *count,
+                            __m512d sum[MMA_GROUP][VECTORS]) {
     for (uint32_t k = 0; k < w->k_count; k++) {
         const double *b = w->b_values + k * MMA_BLOCK + from;
         __m512d column[VECTORS];
@@ -380,39 +384,67 @@ AVX512_INLINE void sums(const struct mma_work *w, const struct mma_lanes *lanes,
             column[v] = _mm512_loadu_pd(b + v * LANES);
 #pragma GCC unroll 4
         for (int r = 0; r < rows; r++) {
-            __m512d element = _mm512_set1_pd(a[(uint32_t)r * w->k_count + k]);
+            uint32_t at = (uint32_t)r * w->k_count + k;
+            __m512d element = _mm512_set1_pd(w->a_values[at]);
 #pragma GCC unroll 4
             for (int v = 0; v < VECTORS; v++)
                 sum[r][v] = _mm512_fmadd_round_pd(element, column[v], sum[r][v], TO_ZERO);
+            if (counting)
+                count[r] = count_cut(w, k, w->a_depths + at, lanes->limit[r], from, count[r]);
         }
     }
+}
+
+/* Columns from .. from+31. `rows` and `sticky` are constants where this is inlined. */
+AVX512_INLINE void sums(const struct mma_work *w, const struct mma_lanes *lanes, int rows, int from,
+                        bool sticky) {
+    __m512d sum[MMA_GROUP][VECTORS];
+    __m256i count[MMA_GROUP];
+    _Alignas(64) uint16_t start[MMA_GROUP][VECTORS * LANES];
 #pragma GCC unroll 4
-    for (int r = 0; r < rows; r++)
+    for (int r = 0; r < rows; r++) {
+        __m512i words = start_words(w, lanes, r, from);
+        _mm512_store_si512(start[r], words);
+        count[r] = _mm256_setzero_si256();
+#pragma GCC unroll 4
+        for (int v = 0; v < VECTORS; v++)
+            sum[r][v] = start_sum(words, w->c[r] + from, v);
+    }
+    if (lanes->counting)
+        products(w, lanes, rows, from, true, count, sum);
+    else
+        products(w, lanes, rows, from, false, count, sum);
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; r++) {
+        __m512i words = _mm512_load_si512(start[r]);
+        __m512i rest =
+            _mm512_sub_epi16(_mm512_set1_epi16(COUNT_MAX), _mm512_cvtepi8_epi16(count[r]));
 #pragma GCC unroll 4
         for (int v = 0; v < VECTORS; v++)
             _mm256_storeu_ps(
                 (float *)(w->d[r] + from + v * LANES),
-                to_f32(w, _mm512_sub_round_pd(sum[r][v], _mm512_load_pd(start[r][v]), TO_ZERO)));
+                to_f32(_mm512_sub_round_pd(sum[r][v], place_words(words, rest, v), TO_ZERO), sticky,
+                       w->keep));
+    }
 }
 
 AVX512_INLINE void examine(const struct mma_work *w, struct mma_lanes *lanes, int rows) {
     __m512i top[MMA_GROUP];
     largest_exponents(w, w->a_exponents, rows, top);
+    lanes->counting = false;
     for (int r = 0; r < rows; r++) {
         const struct mma_row *info = &w->a_info[r];
         top[r] = _mm512_max_epi8(top[r], c_exponents(w, w->c[r], info->top));
         struct mma_range range = mma_vector_range(w->tile->arith, info, w->info);
         lanes->outside[r] = _mm512_cmplt_epi8_mask(top[r], _mm512_set1_epi8((char)range.low)) |
                             _mm512_cmpgt_epi8_mask(top[r], _mm512_set1_epi8((char)range.high));
-        __m512i unit =
-            _mm512_min_epi8(_mm512_subs_epi8(top[r], _mm512_set1_epi8((char)w->fraction_bits)),
-                            _mm512_set1_epi8(1));
-        __m512i lowest = _mm512_set1_epi8((char)mma_lowest_product(info, w->info));
-        __m512i count = _mm512_setzero_si512();
-        if (_mm512_cmpgt_epi8_mask(unit, lowest) != 0)
-            count = count_cut_negatives(w, w->a_lows + (uint32_t)r * w->k_count, unit);
+        __m512i limit =
+            _mm512_max_epi8(_mm512_subs_epi8(_mm512_set1_epi8((char)w->fraction_bits), top[r]),
+                            _mm512_set1_epi8(-1));
+        __m512i deepest = _mm512_set1_epi8((char)mma_deepest_product(info, w->info));
+        lanes->counting |= _mm512_cmpgt_epi8_mask(deepest, limit) != 0;
         _mm512_store_si512(lanes->top[r], top[r]);
-        _mm512_store_si512(lanes->count[r], count);
+        _mm512_store_si512(lanes->limit[r], limit);
     }
 }
 
@@ -425,10 +457,12 @@ AVX512 static void examine_group(const struct mma_work *w, struct mma_lanes *lan
 
 AVX512 static void sums_group(const struct mma_work *w, const struct mma_lanes *lanes) {
     for (int from = 0; from < (int)w->columns; from += VECTORS * LANES)
-        if (w->rows == MMA_GROUP)
-            sums(w, lanes, MMA_GROUP, from);
+        if (w->rows == MMA_GROUP && !w->sticky)
+            sums(w, lanes, MMA_GROUP, from, false);
+        else if (w->rows == MMA_GROUP)
+            sums(w, lanes, MMA_GROUP, from, true);
         else
-            sums(w, lanes, 1, from);
+            sums(w, lanes, 1, from, w->sticky);
 }
 
 AVX512 static void widen(const uint32_t *half, uint32_t *single) {

@@ -13,31 +13,30 @@
  *  2. floor(p) = trunc(p), but one less when p is negative and no multiple of q. So
  *     T = S - M + (how many k have p[k] < 0 and p[k] not a multiple of q).
  *  3. The lowest set bit of a product of integers is the product of their lowest set bits, so p is
- * no multiple of q exactly when low(a) + low(b) < E - F, where low() is the exponent of the lowest
- *     set bit. That is a byte compare, 32 or 64 outputs at a time; so is E, a maximum of sums.
- * c is cut toward zero by rounding its own addition down or up by its sign.
+ *     no multiple of q exactly when low(a) + low(b) < E - F, where low() is the exponent of the
+ *     lowest set bit. That is a byte compare, 32 or 64 outputs at a time; so is E, a maximum of
+ * sums. c is cut toward zero by rounding its own addition down or up by its sign.
  *
- * Bytes are made relative to the largest exponent of their row of A or column of B ("top"):
- *     exponent byte  max(e - top, -63), zero: -128   a sum of -62 or more is exact, since a clamped
- *                                                    factor gives -63 or less; a zero factor
- *                                                    saturates to -128
- *     low byte       max(low - top, -96), zero: 127  E - F is at least -62 - 25, above every
- * clamped sum; 127 - 96 is above every E - F (at most 1) Outputs whose E lies outside what this
- * holds for take the scalar rule, one by one: E relative outside -62..63, results that may
- * overflow, E below the floor e_zero or near f32's subnormals, and every row or column with an Inf
- * or NaN.
+ * Bytes are relative to the largest exponent of their row of A or column of B, the "top"; E is
+ * relative to the sum of both tops. Byte sums saturate.
+ *     exponent  max(e - top, -63), zero: -128  a sum of -62 or more is exact, since a clamped
+ * factor gives -63 or less; a zero factor gives -128 depth     min(top - low, 96), zero: -128 a
+ * product is cut when its depth exceeds the limit max(F - E, -1): at most 25 + 62, below every
+ * clamped sum; and a zero factor gives -32 or less Outputs whose E lies outside what this holds for
+ * take the scalar rule, one by one: relative E outside -62..63, results that may overflow, E below
+ * the floor e_zero or near f32's subnormals, and every row or column with an Inf or NaN.
  *
- * Planes of A: values double [row][k]; exponents uint32 [row][k], the byte four times; lows struct
- * mma_low [row][k]; row_info struct mma_row [row].
- * Planes of B, by block of 64 columns: values double [block][k][64]; exponents int8 [block][k][64];
- * lows int8 [block][k][2][64], negative elements in half 0 and positive ones in half 1, the others
- * 127; row_info struct mma_block [block]. */
+ * Planes of A: values double [row][k]; exponents uint32 [row][k], the byte four times; depths
+ * struct mma_depth [row][k]; row_info struct mma_row [row]. Planes of B, by block of 64 columns:
+ * values double [block][k][64]; exponents int8 [block][k][64]; depths int8 [block][k][2][64],
+ * negative elements in half 0 and positive ones in half 1, the others as zero; row_info struct
+ * mma_block [block]. */
 enum {
     MMA_BLOCK = 64,
     MMA_EXPONENT_ZERO = -128,
     MMA_EXPONENT_CLAMP = -63,
-    MMA_LOW_NEVER = 127,
-    MMA_LOW_CLAMP = -96,
+    MMA_DEPTH_NEVER = -128,
+    MMA_DEPTH_CLAMP = 96,
     MMA_E_LOWEST = -62, /* relative E of a lane that the vectors may do */
     MMA_E_HIGHEST = 63,
     /* above e_zero, and the unit stays a multiple of the smallest f32; an f16 accumulator below
@@ -47,23 +46,22 @@ enum {
     MMA_E_ABSOLUTE_HIGHEST = 120,
 };
 
-struct mma_low {
+struct mma_depth {
     uint32_t bytes;      /* the byte four times */
     uint32_t half_bytes; /* where the half of B starts whose products with this are negative */
 };
 
 struct mma_row {
     int32_t top;
-    int32_t lowest; /* smallest low byte of the row that is not 127; 127 when none */
-    bool special;   /* holds an Inf or NaN */
+    int32_t deepest; /* largest depth byte of the row */
+    bool special;    /* holds an Inf or NaN */
 };
 
 struct mma_block {
-    int32_t top[MMA_BLOCK];
-    int64_t top_bits[MMA_BLOCK]; /* top << 52 */
-    uint64_t special;            /* bit per column that holds an Inf or NaN */
+    int16_t top[MMA_BLOCK];
+    uint64_t special; /* bit per column that holds an Inf or NaN */
     int32_t top_min, top_max;
-    int32_t lowest;
+    int32_t deepest;
 };
 
 /* How the bytes of an element make an f16 of the same value but for a power of two. */
@@ -95,14 +93,14 @@ static inline struct mma_range mma_vector_range(const struct mma_arith *arith,
     low = low < MMA_E_LOWEST ? MMA_E_LOWEST : low;
     high = high > MMA_E_HIGHEST ? MMA_E_HIGHEST : high;
     if (row->special || low > high)
-        return (struct mma_range){MMA_LOW_NEVER, MMA_EXPONENT_ZERO};
+        return (struct mma_range){INT8_MAX, INT8_MIN};
     return (struct mma_range){low, high};
 }
 
-/* No product of the row and the block has its lowest bit below this byte. */
-static inline int mma_lowest_product(const struct mma_row *row, const struct mma_block *block) {
-    int lowest = row->lowest + block->lowest;
-    return lowest < INT8_MIN ? INT8_MIN : lowest > INT8_MAX ? INT8_MAX : lowest;
+/* No product of the row and the block is deeper than this byte. */
+static inline int mma_deepest_product(const struct mma_row *row, const struct mma_block *block) {
+    int deepest = row->deepest + block->deepest;
+    return deepest < INT8_MIN ? INT8_MIN : deepest > INT8_MAX ? INT8_MAX : deepest;
 }
 
 #endif

@@ -90,7 +90,7 @@ void mma_operand_prepare(const struct mma_engine *engine, struct mma_operand *op
                                     .padded_rows = padded,
                                     .values = at,
                                     .exponents = at + elements * 8,
-                                    .lows = at + elements * 12,
+                                    .depths = at + elements * 12,
                                     .words = at + elements * 24,
                                     .row_info = at + elements * ELEMENT_BYTES};
     if (desc->row_stride_bytes == row_bytes)

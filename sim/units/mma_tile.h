@@ -49,7 +49,7 @@ struct mma_operand {
     void *words;  /* the elements, signs flipped where asked, [rows][k] containers */
     void *values; /* the engine's planes; see mma_engine.h */
     void *exponents;
-    void *lows;
+    void *depths;
     void *row_info;
 };
 

@@ -64,7 +64,7 @@ static void enter_block(struct mma_work *w, const struct mma_operand *b) {
     w->info = (const struct mma_block *)b->row_info + block;
     w->b_values = (const double *)b->values + plane;
     w->b_exponents = (const int8_t *)b->exponents + plane;
-    w->b_lows = (const int8_t *)b->lows + 2 * plane;
+    w->b_depths = (const int8_t *)b->depths + 2 * plane;
     w->columns = b->rows - w->column < MMA_BLOCK ? b->rows - w->column : MMA_BLOCK;
 }
 
@@ -73,7 +73,7 @@ static void enter_rows(struct mma_work *w, const struct mma_operand *a) {
     w->rows = w->tile->row_count - w->row < MMA_GROUP ? 1 : MMA_GROUP;
     w->a_values = (const double *)a->values + row * w->k_count;
     w->a_exponents = (const uint32_t *)a->exponents + row * w->k_count;
-    w->a_lows = (const struct mma_low *)a->lows + row * w->k_count;
+    w->a_depths = (const struct mma_depth *)a->depths + row * w->k_count;
     w->a_info = (const struct mma_row *)a->row_info + row;
 }
 

@@ -14,7 +14,7 @@ struct mma_work {
     const struct mma_tile *tile;
     const struct mma_block *info;
     const double *b_values;
-    const int8_t *b_exponents, *b_lows;
+    const int8_t *b_exponents, *b_depths;
     uint32_t k_count;
     uint32_t row, rows;       /* of the group; row counts from the tile's row_begin */
     uint32_t column, columns; /* of the block; columns is how many exist */
@@ -23,18 +23,18 @@ struct mma_work {
     bool sticky;   /* an f32 result is on its way to f16: the last bit marks what the cut lost */
     const double *a_values; /* planes of A from the group's first row */
     const uint32_t *a_exponents;
-    const struct mma_low *a_lows;
+    const struct mma_depth *a_depths;
     const struct mma_row *a_info;
     const uint32_t *c[MMA_GROUP];
     uint32_t *d[MMA_GROUP];
 };
 
-/* What the passes over bytes find: relative E, the correction of the sums, and the lanes whose E is
- * outside the row's mma_vector_range. */
+/* What the pass over exponents finds. */
 struct mma_lanes {
-    _Alignas(64) int8_t top[MMA_GROUP][MMA_BLOCK];
-    _Alignas(64) int8_t count[MMA_GROUP][MMA_BLOCK];
-    uint64_t outside[MMA_GROUP];
+    _Alignas(64) int8_t top[MMA_GROUP][MMA_BLOCK];   /* relative E */
+    _Alignas(64) int8_t limit[MMA_GROUP][MMA_BLOCK]; /* max(F - E, -1) */
+    uint64_t outside[MMA_GROUP]; /* lanes whose E is outside the row's mma_vector_range */
+    bool counting;               /* some negative product may be no multiple of its unit */
 };
 
 struct mma_vector {
