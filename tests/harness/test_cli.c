@@ -1,0 +1,231 @@
+/* The command as its users see it: exit statuses, messages, records, JSON. Runs the built siltwin
+ * on the traces of tests/harness/data and on traces written here. */
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define DATA SILTWIN_ROOT "/tests/harness/data/"
+
+static char folder[64];
+static char *out, *err; /* of the last command */
+
+static void make_folder(void) {
+    strcpy(folder, "/tmp/siltwin-cli-XXXXXX");
+    cr_assert(mkdtemp(folder));
+}
+
+static void remove_folder(void) {
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    cr_assert_eq(system(command), 0);
+    free(out);
+    free(err);
+}
+
+TestSuite(cli, .init = make_folder, .fini = remove_folder);
+
+static char *read_text(const char *name) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "r");
+    cr_assert(file);
+    char *text = calloc(1, 1 << 20);
+    if (fread(text, 1, (1 << 20) - 1, file) == 0)
+        text[0] = '\0';
+    fclose(file);
+    return text;
+}
+
+/* Runs siltwin in the test's own folder; the exit status. */
+static int siltwin(const char *arguments) {
+    char command[2048];
+    snprintf(command, sizeof command, "cd %s && %s/siltwin %s >out 2>err", folder, SILTWIN_BUILD,
+             arguments);
+    const int status = system(command);
+    free(out);
+    free(err);
+    out = read_text("out");
+    err = read_text("err");
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Writes a trace that loads small.ptx as m, and runs it. */
+static int run_trace(const char *statements, const char *options) {
+    char path[128], arguments[512];
+    snprintf(path, sizeof path, "%s/t.trace", folder);
+    FILE *file = fopen(path, "w");
+    cr_assert(file);
+    fprintf(file, "siltwin 1\ndevice h200\nmodule m " DATA "small.ptx\n%s", statements);
+    fclose(file);
+    snprintf(arguments, sizeof arguments, "run t.trace --allow-path " DATA " %s", options);
+    return siltwin(arguments);
+}
+
+#define CHECK(status, expected, text, where)                                                       \
+    do {                                                                                           \
+        const int found = status;                                                                  \
+        cr_assert_eq(found, expected, "exit %d\n%s%s", found, out, err);                           \
+        cr_assert(strstr(where, text), "no '%s' in:\n%s\n%s", text, out, err);                     \
+    } while (0)
+
+Test(cli, usage) {
+    CHECK(siltwin(""), 2, "usage: siltwin COMMAND", err);
+    CHECK(siltwin("--help"), 0, "siltwin run TRACE", out);
+    cr_assert_not(strstr(out, "siltwin bench"));
+    CHECK(siltwin("bench x"), 2, "there is no command 'bench'", err);
+    CHECK(siltwin("run"), 2, "run expects a trace or a record", err);
+    CHECK(siltwin("run --help"), 0, "--policy", out);
+    CHECK(siltwin("run --frobnicate x"), 2, "frobnicate", err);
+    CHECK(siltwin("run none.trace"), 2, "cannot open 'none.trace'", err);
+    CHECK(siltwin("run " DATA "features.trace --policy soon"), 2, "--policy expects eager, lazy",
+          err);
+    CHECK(siltwin("run " DATA "features.trace --jobs 0"), 2, "--jobs expects a number from 1", err);
+    CHECK(siltwin("run " DATA "features.trace --on gpu"), 4, "--on gpu is not there yet", err);
+    CHECK(siltwin("run " DATA "features.trace --device b300"), 2, "there is no device 'b300'", err);
+    CHECK(siltwin("run " DATA "features.trace N"), 2, "expected NAME=VALUE", err);
+    CHECK(siltwin("run " DATA "features.trace Q=3"), 2, "has no constant 'Q'", err);
+    CHECK(siltwin("diff a.rec"), 2, "diff expects two records", err);
+    CHECK(siltwin("show"), 2, "show expects one record", err);
+    CHECK(siltwin("show out"), 2, "not a record of siltwin", err);
+    CHECK(siltwin("new"), 2, "new expects one PTX file", err);
+}
+
+Test(cli, every_statement) {
+    CHECK(siltwin("run " DATA "features.trace"), 0, "as expected: 8 launches, 9 expectations", out);
+    cr_assert_str_eq(err, "");
+    CHECK(siltwin("run " DATA "features.trace --quiet"), 0, "", out);
+    cr_assert_str_eq(out, "");
+    CHECK(siltwin("run " DATA "features.trace --policy random:7 --jobs 2 --resident 2"), 0,
+          "as expected", out);
+}
+
+Test(cli, records) {
+    CHECK(siltwin("run " DATA "features.trace -o a.rec --quiet"), 0, "", out);
+    CHECK(siltwin("run a.rec -o b.rec --policy lazy --jobs 1"), 0, "as expected: 8 launches", out);
+    CHECK(siltwin("diff a.rec b.rec"), 0, "equal:", out);
+    CHECK(siltwin("show a.rec --digest"), 0, "0x", out);
+    char *digest = strdup(out);
+    CHECK(siltwin("show b.rec --digest"), 0, digest, out);
+    free(digest);
+    CHECK(siltwin("show a.rec"), 0, "buffer         X u32 [8]: changed", out);
+    CHECK(siltwin("show a.rec --buffer X"), 0, "X[0..7]:          3          4", out);
+    CHECK(siltwin("show a.rec --buffer 'T[15][30..31]' --hex"), 0, "T[15][30..31]:", out);
+    CHECK(siltwin("show a.rec --buffer 'T[16][0]'"), 2, "expected a range", err);
+    CHECK(siltwin("show a.rec --buffer Q"), 2, "has no buffer 'Q'", err);
+    CHECK(siltwin("show a.rec --file m"), 0, "add.rn.f32 %x, %x, %y;", out);
+    CHECK(siltwin("show a.rec --file small.ptx"), 0, "add.f32 %x, %x, %y;", out);
+    CHECK(siltwin("run " DATA "features.trace --as-written -o c.rec --quiet"), 0, "", out);
+    CHECK(siltwin("show c.rec --file m"), 0, "add.f32 %x, %x, %y;", out);
+    CHECK(siltwin("diff a.rec c.rec"), 0, "equal:", out);
+}
+
+Test(cli, diff_names_the_first_element) {
+    CHECK(run_trace("const S=1\nbuffer A bf16 [4][8] ints(1,100) seed 1\nbuffer B u32 [2] = 5 S\n",
+                    "-o a.rec"),
+          0, "", out);
+    CHECK(siltwin("run a.rec S=2 -o b.rec"), 0, "", out);
+    CHECK(siltwin("diff a.rec b.rec"), 1,
+          "first difference at B[1]: 0x00000001 (1) in a.rec, 0x00000002 (2) in b.rec; 1 of 2 "
+          "elements "
+          "differ",
+          out);
+    CHECK(siltwin("diff a.rec b.rec --json"), 1, "\"schema\": \"siltwin.diff/1\"", out);
+    CHECK(run_trace("buffer A bf16 [4][9]\n", "-o c.rec"), 0, "", out);
+    CHECK(siltwin("diff a.rec c.rec"), 1, "another type or other dimensions", out);
+    cr_assert(strstr(out, "c.rec has no buffer B"));
+}
+
+Test(cli, failed_expectations) {
+    CHECK(run_trace("buffer A u32 [4] iota\nbuffer B u32 [4] = 0 1 7 3\nexpect A == B\n", ""), 1,
+          "t.trace:6:1: error: expect A == B bits failed: A[2] is 0x00000002 (2), expected "
+          "0x00000007 "
+          "(7); 1 of 4 elements differ",
+          err);
+    CHECK(run_trace("launch m.stop grid 1 block 1\nbuffer A u32 [4] iota\nexpect A == iota\n", ""),
+          1, "not done: launch 1 ended the context", err);
+    CHECK(run_trace("expect launch 1 fails 715\nbuffer X u32 [4] iota\n"
+                    "launch m.add_one grid 1 block 4 args &X\n",
+                    ""),
+          1, "expect launch 1 fails 715 (CUDA_ERROR_ILLEGAL_INSTRUCTION): it did not", err);
+    CHECK(
+        run_trace("buffer X u32 [4] guard 64\nlaunch m.store_past grid 1 block 1 args &X 20\n", ""),
+        1, "the guard of X was written at byte 20 (it has 16)", err);
+}
+
+Test(cli, faults) {
+    CHECK(run_trace("launch m.stop grid 1 block 1\n", ""), 1, "launch 1 (stop)", err);
+    cr_assert(strstr(err, "small.ptx:143:"), "%s", err);
+    CHECK(run_trace("launch m.stop grid 1 block 1\nexpect launch 1 fails 719 at m:143\n", ""), 0,
+          "fails as expected: CUDA_ERROR_LAUNCH_FAILED", out);
+    CHECK(
+        run_trace("launch m.stop grid 1 block 1\nexpect launch 1 fails LAUNCH_FAILED\n", ""),
+        0, "as expected", out);
+    CHECK(run_trace("launch m.stop grid 1 block 1\nexpect launch 1 fails 719 at m:142\n", ""), 1,
+          "it did not", err);
+    CHECK(run_trace("buffer X u32 [4]\nlaunch m.misaligned grid 1 block 1 args &X\n"
+                    "expect launch 1 fails 716\n",
+                    ""),
+          0, "as expected", out);
+    CHECK(run_trace("launch m.forever grid 1 block 1\n", "--quiet"), 1, "small.ptx:", err);
+    CHECK(run_trace("launch m.stop grid 1 block 2000\n", ""), 1, "INVALID", err);
+    CHECK(run_trace("launch m.stop grid 1 block 2000\nexpect launch 1 fails INVALID_VALUE\n"
+                    "buffer X u32 [4] iota\nexpect X == iota\n",
+                    ""),
+          0, "as expected", out);
+    CHECK(run_trace("buffer T f32 [16][32]\ntensormap TM of T box [8][33] swizzle 128B\n", ""), 1,
+          "cuTensorMapEncodeTiled gives CUDA_ERROR_INVALID_VALUE (1)", err);
+}
+
+Test(cli, files) {
+    CHECK(run_trace("buffer A f16 [2][3] iota\ncopy A -> file a.npy\n", ""), 0, "as expected", out);
+    CHECK(
+        run_trace("buffer A f16 [2][3] file a.npy\nexpect A == iota\nexpect A == file a.npy\n", ""),
+        0, "as expected: 0 launches, 2 expectations", out);
+    CHECK(run_trace("copy A -> file /a.npy\n", ""), 2, "there is no buffer", err);
+    CHECK(run_trace("buffer A f16 [2][3] iota\ncopy A -> file /a.npy\n", ""), 2, "--allow-path",
+          err);
+    CHECK(siltwin("run " DATA "../../../harness/main.c"), 2, "expected 'siltwin 1'", err);
+}
+
+Test(cli, machine) {
+    CHECK(run_trace("module n sm_100a=" DATA "small.ptx\n", ""), 3, "module n has no file for h200",
+          err);
+    CHECK(run_trace("probe E event of mbarrier.*\n", ""), 4, "probe is not there yet", err);
+    CHECK(siltwin("doctor"), 0, "simulator    found", out);
+    CHECK(siltwin("doctor --json"), 0, "siltwin.doctor/1", out);
+}
+
+Test(cli, new_trace) {
+    CHECK(siltwin("new " DATA "small.ptx"), 0,
+          "launch    k.gather  grid ?  block ?  args &gather_P0 &gather_P1", out);
+    cr_assert(strstr(out, "tensormap map_words_T0 of ? box [?]"));
+    cr_assert(strstr(out, "global    k.scale = ?   # 16 bytes"));
+    CHECK(siltwin("new " DATA "features.trace"), 2, "features.trace:", err);
+}
+
+Test(cli, json) {
+    json_error_t error;
+    CHECK(run_trace("buffer A u32 [4] iota\nexpect A == zeros\n", "--json"), 1, "", out);
+    json_t *json = json_loads(out, 0, &error);
+    cr_assert(json, "%s", error.text);
+    cr_assert_str_eq(json_string_value(json_object_get(json, "schema")), "siltwin.run/1");
+    cr_assert_eq(json_integer_value(json_object_get(json, "exit_status")), 1);
+    const json_t *finding = json_array_get(json_object_get(json, "findings"), 0);
+    cr_assert_str_eq(json_string_value(json_object_get(finding, "rule")), "expect.differs");
+    cr_assert_eq(json_integer_value(json_object_get(finding, "differing")), 3);
+    json_decref(json);
+    CHECK(run_trace("nonsense\n", "--json"), 2, "", out);
+    json = json_loads(out, 0, &error);
+    cr_assert_eq(json_integer_value(json_object_get(json_object_get(json, "error"), "line")), 4);
+    json_decref(json);
+    CHECK(siltwin("run " DATA "features.trace --stats --json"), 0, "", out);
+    json = json_loads(out, 0, &error);
+    const json_t *launch = json_array_get(json_object_get(json, "launches"), 0);
+    cr_assert_eq(
+        json_integer_value(json_object_get(json_object_get(launch, "stats"), "load_requests")), 1);
+    json_decref(json);
+}
