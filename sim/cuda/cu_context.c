@@ -83,6 +83,12 @@ static struct cu_context *find(CUcontext handle) {
     return context && context->active ? context : NULL;
 }
 
+/* A destroyed context may be made current; the calls after that return 709 (H200). */
+static bool is_dead(CUcontext handle) {
+    const struct cu_handles *handles = &cu_root()->handles;
+    return !cu_handle_get(handles, CU_KIND_CONTEXT, handle) && cu_handle_known(handles, handle);
+}
+
 /* The primary context */
 
 CUresult do_cuDevicePrimaryCtxRetain(CUcontext *handle, CUdevice device) {
@@ -190,7 +196,7 @@ CUresult do_cuCtxDestroy_v2(CUcontext handle) {
         return CUDA_ERROR_INVALID_VALUE;
     struct cu_context *context = find(handle);
     if (!context || context->primary)
-        return CUDA_ERROR_INVALID_CONTEXT;
+        return is_dead(handle) ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_ERROR_INVALID_CONTEXT;
     if (thread->depth > 0 && thread->stack[thread->depth - 1] == handle)
         thread->depth--;
     cu_context_end(context);
@@ -203,7 +209,7 @@ CUresult do_cuCtxPushCurrent_v2(CUcontext handle) {
     struct cu_thread *thread = cu_thread();
     if (!handle)
         return CUDA_ERROR_INVALID_VALUE;
-    if (!find(handle))
+    if (!find(handle) && !is_dead(handle))
         return CUDA_ERROR_INVALID_CONTEXT;
     if (thread->depth == CU_CONTEXT_STACK)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -223,7 +229,7 @@ CUresult do_cuCtxPopCurrent_v2(CUcontext *handle) {
 
 CUresult do_cuCtxSetCurrent(CUcontext handle) {
     struct cu_thread *thread = cu_thread();
-    if (handle && !find(handle))
+    if (handle && !find(handle) && !is_dead(handle))
         return CUDA_ERROR_INVALID_CONTEXT;
     if (thread->depth > 0)
         thread->depth--;

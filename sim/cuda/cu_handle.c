@@ -61,6 +61,13 @@ void *cu_handle_get(const struct cu_handles *handles, enum cu_kind kind, const v
     return slot && slot->kind == kind ? slot->object : NULL;
 }
 
+int cu_handle_known(const struct cu_handles *handles, const void *handle) {
+    uint64_t word = (uint64_t)(uintptr_t)handle;
+    uint64_t index = (word >> INDEX_SHIFT) & UINT32_MAX, generation = word >> GENERATION_SHIFT;
+    return index > 0 && index <= handles->count && word % (1 << INDEX_SHIFT) == 0 &&
+           generation > 0 && generation <= handles->slots[index - 1].generation;
+}
+
 void cu_handle_free(struct cu_handles *handles, const void *handle) {
     struct cu_slot *slot = find(handles, handle);
     if (!slot)

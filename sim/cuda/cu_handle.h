@@ -38,6 +38,8 @@ struct cu_handles {
 void *cu_handle_new(struct cu_handles *handles, enum cu_kind kind, void *object);
 /* The object behind a handle of that kind; NULL for anything else. */
 void *cu_handle_get(const struct cu_handles *handles, enum cu_kind kind, const void *handle);
+/* Whether this value ever was a handle: it is one, or one that was freed. */
+int cu_handle_known(const struct cu_handles *handles, const void *handle);
 /* Forgets a handle; one that does not exist is ignored. */
 void cu_handle_free(struct cu_handles *handles, const void *handle);
 

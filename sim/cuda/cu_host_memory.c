@@ -10,10 +10,10 @@ CUresult do_cuMemHostAlloc(void **host, size_t bytes, unsigned int flags) {
     if (!host || bytes == 0 || (flags & ~legal))
         return CUDA_ERROR_INVALID_VALUE;
     struct cu_allocation *allocation = NULL;
-    CUresult code = cu_allocation_new(bytes, CU_MEMORY_HOST, &allocation);
+    CUresult code = cu_allocation_new(bytes, CU_MEMORY_HOST, NULL, &allocation);
     if (code == CUDA_SUCCESS) {
         allocation->flags = flags;
-        *host = allocation->host;
+        *host = (void *)(uintptr_t)allocation->address;
     }
     return code;
 }
@@ -27,7 +27,8 @@ CUresult do_cuMemFreeHost(void *host) {
     if (!host)
         return CUDA_SUCCESS;
     struct cu_allocation *allocation = cu_allocation_at_host(host);
-    if (!allocation || allocation->host != host)
+    if (!allocation || allocation->kind != CU_MEMORY_HOST ||
+        allocation->address != (uint64_t)(uintptr_t)host)
         return CUDA_ERROR_INVALID_VALUE;
     cu_allocation_free(allocation);
     return CUDA_SUCCESS;
@@ -37,7 +38,7 @@ CUresult do_cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *host, unsig
     const struct cu_allocation *allocation = cu_allocation_at_host(host);
     if (!address || flags != 0 || !allocation)
         return CUDA_ERROR_INVALID_VALUE;
-    *address = allocation->address + (uint64_t)((uint8_t *)host - allocation->host);
+    *address = (CUdeviceptr)(uintptr_t)host;
     return CUDA_SUCCESS;
 }
 
@@ -51,14 +52,31 @@ CUresult do_cuMemHostGetFlags(unsigned int *flags, void *host) {
 }
 
 CUresult do_cuMemHostRegister_v2(void *host, size_t bytes, unsigned int flags) {
-    (void)flags;
-    if (!host || bytes == 0)
+    const unsigned legal = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
+                           CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
+    if (!host || bytes == 0 || (flags & ~legal))
         return CUDA_ERROR_INVALID_VALUE;
-    return cu_unsupported("cuMemHostRegister: registered host memory is not modelled");
+    if (flags & CU_MEMHOSTREGISTER_IOMEMORY)
+        return cu_unsupported("cuMemHostRegister: memory of another device is not modelled");
+    struct cu_allocation *allocation = NULL;
+    if (cu_allocation_at((uint64_t)(uintptr_t)host) ||
+        cu_allocation_at((uint64_t)(uintptr_t)host + bytes - 1))
+        return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    CUresult code = cu_allocation_new(bytes, CU_MEMORY_REGISTERED, host, &allocation);
+    if (code == CUDA_SUCCESS)
+        allocation->flags = flags;
+    return code;
 }
 
 CUresult do_cuMemHostUnregister(void *host) {
-    return host ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : CUDA_ERROR_INVALID_VALUE;
+    struct cu_allocation *allocation = cu_allocation_at_host(host);
+    if (!host)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!allocation || allocation->kind != CU_MEMORY_REGISTERED ||
+        allocation->address != (uint64_t)(uintptr_t)host)
+        return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    cu_allocation_free(allocation);
+    return CUDA_SUCCESS;
 }
 
 CUresult do_cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned int flags) {
@@ -69,28 +87,24 @@ CUresult do_cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned int f
 
 /* Pointers */
 
-static CUresult host_pointer(const struct cu_allocation *allocation, CUdeviceptr offset,
-                             void *data) {
-    if (allocation->kind != CU_MEMORY_HOST)
-        return CUDA_ERROR_INVALID_VALUE;
-    *(void **)data = allocation->host + offset;
-    return CUDA_SUCCESS;
-}
-
 /* The size of each answer is documented with its attribute. */
 static CUresult get_attribute(void *data, CUpointer_attribute attribute,
-                              const struct cu_allocation *allocation, CUdeviceptr offset) {
+                              const struct cu_allocation *allocation, CUdeviceptr address) {
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT: *(CUcontext *)data = allocation->context->handle; break;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(unsigned *)data =
-            allocation->kind == CU_MEMORY_HOST ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+            allocation->kind == CU_MEMORY_DEVICE ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
         break;
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-        *(CUdeviceptr *)data = allocation->address + offset;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *(CUdeviceptr *)data = address; break;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+        if (allocation->kind == CU_MEMORY_DEVICE) {
+            *(void **)data = NULL; /* written, although the call fails (H200) */
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+        *(void **)data = (void *)(uintptr_t)address;
         break;
-    case CU_POINTER_ATTRIBUTE_HOST_POINTER: return host_pointer(allocation, offset, data);
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: *(int *)data = 1; break;
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: *(int *)data = 0; break;
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: *(unsigned long long *)data = allocation->id; break;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(int *)data = 0; break;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)data = 0; break;
@@ -106,25 +120,11 @@ static CUresult get_attribute(void *data, CUpointer_attribute attribute,
     return CUDA_SUCCESS;
 }
 
-/* The allocation behind an address of either side, and the offset in it. */
-static const struct cu_allocation *find(CUdeviceptr address, CUdeviceptr *offset) {
-    const struct cu_allocation *allocation = cu_allocation_at(address);
-    if (allocation) {
-        *offset = address - allocation->address;
-        return allocation;
-    }
-    allocation = cu_allocation_at_host((const void *)(uintptr_t)address);
-    if (allocation)
-        *offset = address - (uintptr_t)allocation->host;
-    return allocation;
-}
-
 CUresult do_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr address) {
-    CUdeviceptr offset = 0;
-    const struct cu_allocation *allocation = find(address, &offset);
+    const struct cu_allocation *allocation = cu_allocation_at(address);
     if (!data || !allocation)
         return CUDA_ERROR_INVALID_VALUE;
-    return get_attribute(data, attribute, allocation, offset);
+    return get_attribute(data, attribute, allocation, address);
 }
 
 /* Bytes of the answer to an attribute. */
@@ -139,22 +139,24 @@ static size_t answer_bytes(CUpointer_attribute attribute) {
     }
 }
 
-/* As documented: what an address does not have is answered with zeros, and the call succeeds. */
+/* What an address does not have is answered with zeros, and the call succeeds; an address that is
+ * no allocation is taken for the program's own memory and is its own host pointer (H200). */
 CUresult do_cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes, void **data,
                                    CUdeviceptr address) {
-    CUdeviceptr offset = 0;
-    const struct cu_allocation *allocation = find(address, &offset);
+    const struct cu_allocation *allocation = cu_allocation_at(address);
     if (!attributes || !data)
         return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < count; i++) {
         if (!data[i])
             return CUDA_ERROR_INVALID_VALUE;
-        CUresult code = allocation ? get_attribute(data[i], attributes[i], allocation, offset)
+        CUresult code = allocation ? get_attribute(data[i], attributes[i], allocation, address)
                                    : CUDA_ERROR_INVALID_VALUE;
         if (code == CUDA_ERROR_NOT_SUPPORTED)
             return code;
         if (code != CUDA_SUCCESS)
             memset(data[i], 0, answer_bytes(attributes[i]));
+        if (!allocation && attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER)
+            *(void **)data[i] = (void *)(uintptr_t)address;
     }
     return CUDA_SUCCESS;
 }

@@ -54,6 +54,9 @@ static CUresult check_threads(struct cu_launch *launch) {
     if (threads > most)
         return refuse(launch, CUDA_ERROR_INVALID_VALUE, "more threads a block than the device has");
     if (directives->reqntid[0]) {
+        /* A block of one thread stands for the required one (H200: 64 threads run). */
+        for (int i = 0; threads == 1 && i < 3; i++)
+            launch->block[i] = directives->reqntid[i] ? directives->reqntid[i] : 1;
         for (int i = 0; i < 3; i++)
             if (launch->block[i] != (directives->reqntid[i] ? directives->reqntid[i] : 1))
                 return refuse(launch, CUDA_ERROR_INVALID_VALUE, "the block is not .reqntid");
@@ -94,9 +97,10 @@ static CUresult settle_cluster(struct cu_launch *launch) {
             launch->cluster[i] = ctas;
         }
         launch->explicit_cluster = true;
-    } else if (!launch->explicit_cluster && required[0] > 0) {
+    } else if (!launch->explicit_cluster && (required[0] || required[1] || required[2])) {
+        /* All three must have been set: a 0 among them is refused (H200). */
         for (int i = 0; i < 3; i++)
-            launch->cluster[i] = required[i] > 0 ? (uint32_t)required[i] : 1;
+            launch->cluster[i] = (uint32_t)required[i];
         launch->explicit_cluster = true;
     } else if (!launch->explicit_cluster && directives->explicitcluster) {
         return refuse(launch, CUDA_ERROR_INVALID_CLUSTER_SIZE,

@@ -19,9 +19,10 @@ struct cu_allocations {
     struct cu_allocation **sorted;
     size_t count, capacity;
     uint64_t next_id;
+    uint64_t device_end; /* no device allocation ever reached this address */
 };
 
-enum { PITCH_ALIGN_BYTES = 512, FIRST_CAPACITY = 64 };
+enum { PITCH_ALIGN_BYTES = 512, HOST_ALIGN_BYTES = 4096, FIRST_CAPACITY = 64 };
 
 /* Guest addresses of every kind lie between these (global_memory.h). */
 #define GUEST_FIRST SHARED_WINDOW
@@ -50,15 +51,8 @@ struct cu_allocation *cu_allocation_at(uint64_t address) {
 }
 
 struct cu_allocation *cu_allocation_at_host(const void *host) {
-    const struct cu_allocations *all = cu_root()->allocations;
-    uintptr_t at = (uintptr_t)host;
-    for (size_t i = 0; all && i < all->count; i++) {
-        struct cu_allocation *allocation = all->sorted[i];
-        if (allocation->kind == CU_MEMORY_HOST &&
-            at - (uintptr_t)allocation->host < allocation->size_bytes)
-            return allocation;
-    }
-    return NULL;
+    struct cu_allocation *allocation = cu_allocation_at((uint64_t)(uintptr_t)host);
+    return allocation && allocation->kind != CU_MEMORY_DEVICE ? allocation : NULL;
 }
 
 static struct cu_allocations *table(void) {
@@ -88,24 +82,53 @@ static bool insert(struct cu_allocation *allocation) {
     return true;
 }
 
-CUresult cu_allocation_new(size_t bytes, enum cu_memory_kind kind, struct cu_allocation **out) {
+/* Places the allocation in device memory; false when there is no room. */
+static bool place(struct cu_allocation *allocation, void *host) {
     struct global_memory *memory = cu_memory();
-    struct cu_allocation *allocation = calloc(1, sizeof *allocation);
-    if (!memory || !allocation) {
-        free(allocation);
-        return CUDA_ERROR_OUT_OF_MEMORY;
+    size_t bytes = allocation->size_bytes;
+    if (allocation->kind == CU_MEMORY_DEVICE) {
+        allocation->address = global_memory_alloc(memory, bytes);
+        return allocation->address != 0;
     }
-    allocation->address = global_memory_alloc(memory, bytes);
+    if (allocation->kind == CU_MEMORY_HOST) {
+        size_t padded = (bytes + HOST_ALIGN_BYTES - 1) & ~(size_t)(HOST_ALIGN_BYTES - 1);
+        host = padded >= bytes ? aligned_alloc(HOST_ALIGN_BYTES, padded) : NULL;
+    }
+    allocation->address = (uint64_t)(uintptr_t)host;
+    if (host && global_memory_map(memory, allocation->address, bytes, host))
+        return true;
+    if (allocation->kind == CU_MEMORY_HOST)
+        free(host);
+    return false;
+}
+
+/* Takes it out of device memory. */
+static void unplace(const struct cu_allocation *allocation) {
+    global_memory_free(cu_memory(), allocation->address);
+    if (allocation->kind == CU_MEMORY_HOST)
+        free((void *)(uintptr_t)allocation->address);
+}
+
+CUresult cu_allocation_new(size_t bytes, enum cu_memory_kind kind, void *host,
+                           struct cu_allocation **out) {
+    struct cu_allocation *allocation = cu_memory() ? calloc(1, sizeof *allocation) : NULL;
+    if (!allocation)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     allocation->size_bytes = bytes;
     allocation->kind = kind;
     allocation->context = cu_current();
-    if (!allocation->address || !insert(allocation)) {
-        if (allocation->address)
-            global_memory_free(memory, allocation->address);
+    if (!place(allocation, host)) {
         free(allocation);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    allocation->host = global_memory_host(memory, allocation->address, bytes);
+    if (!insert(allocation)) {
+        unplace(allocation);
+        free(allocation);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    struct cu_allocations *all = cu_root()->allocations;
+    if (kind == CU_MEMORY_DEVICE && allocation->address + bytes > all->device_end)
+        all->device_end = allocation->address + bytes;
     *out = allocation;
     return CUDA_SUCCESS;
 }
@@ -115,7 +138,7 @@ void cu_allocation_free(struct cu_allocation *allocation) {
     size_t at = count_below(all, allocation->address) - 1;
     memmove(&all->sorted[at], &all->sorted[at + 1], (all->count - at - 1) * sizeof *all->sorted);
     all->count--;
-    global_memory_free(cu_memory(), allocation->address);
+    unplace(allocation);
     free(allocation);
 }
 
@@ -131,7 +154,9 @@ uint8_t *cu_device_bytes(CUdeviceptr address, size_t bytes) {
 }
 
 uint8_t *cu_unified_bytes(CUdeviceptr address, size_t bytes) {
-    if (address >= GUEST_FIRST && address < GUEST_END)
+    const struct cu_allocations *all = cu_root()->allocations;
+    if (global_memory_find(cu_memory(), address) ||
+        (all && address >= GLOBAL_FIRST && address <= all->device_end))
         return cu_device_bytes(address, bytes);
     return (uint8_t *)(uintptr_t)address;
 }
@@ -152,7 +177,7 @@ CUresult do_cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
     if (!address || bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
     struct cu_allocation *allocation = NULL;
-    CUresult code = cu_allocation_new(bytes, CU_MEMORY_DEVICE, &allocation);
+    CUresult code = cu_allocation_new(bytes, CU_MEMORY_DEVICE, NULL, &allocation);
     if (code == CUDA_SUCCESS)
         *address = allocation->address;
     return code;

@@ -9,26 +9,29 @@
 
 enum cu_memory_kind {
     CU_MEMORY_DEVICE,
-    CU_MEMORY_HOST, /* cuMemHostAlloc: the host sees `host`, kernels see `address` */
+    CU_MEMORY_HOST,       /* cuMemHostAlloc */
+    CU_MEMORY_REGISTERED, /* cuMemHostRegister: the program's own */
 };
 
 /* One allocation that a program made through the API. */
 struct cu_allocation {
-    uint64_t address; /* guest */
+    uint64_t address; /* guest; of host memory the host address itself (H200) */
     uint64_t size_bytes;
-    uint8_t *host;
     enum cu_memory_kind kind;
     unsigned flags; /* of cuMemHostAlloc */
     uint64_t id;
     struct cu_context *context;
 };
 
-/* The allocation that holds the device address, or the host address of a host allocation. */
+/* The allocation that holds the address, NULL for none. */
 struct cu_allocation *cu_allocation_at(uint64_t address);
+/* The same for a host address of host memory. */
 struct cu_allocation *cu_allocation_at_host(const void *host);
 
-/* Makes one in the current context; the codes of cuMemAlloc. */
-CUresult cu_allocation_new(size_t bytes, enum cu_memory_kind kind, struct cu_allocation **out);
+/* Makes one in the current context; the codes of cuMemAlloc. `host` is the memory to register, NULL
+ * for the other kinds. */
+CUresult cu_allocation_new(size_t bytes, enum cu_memory_kind kind, void *host,
+                           struct cu_allocation **out);
 void cu_allocation_free(struct cu_allocation *allocation);
 void cu_allocations_free_of(const struct cu_context *context);
 

@@ -35,6 +35,16 @@ struct cu_function *cu_module_function(struct cu_module *module, const char *nam
     return NULL;
 }
 
+/* What is left of 48 KiB; a kernel that declares more than that has opted in by it, and what is
+ * left of the device's whole (H200: 48152 beside 1000 static bytes, 172448 beside 60000). */
+static int first_max_dynamic_smem(const struct exec_kernel *kernel) {
+    int static_bytes = (int)exec_kernel_info(kernel)->static_smem_bytes;
+    int limit = static_bytes <= SMEM_WITHOUT_OPT_IN_BYTES
+                    ? SMEM_WITHOUT_OPT_IN_BYTES
+                    : (int)cu_root()->model->exec.smem_per_block_bytes;
+    return limit - static_bytes;
+}
+
 static bool make_functions(struct cu_module *module) {
     struct cu_handles *handles = &cu_root()->handles;
     uint32_t count = 0;
@@ -48,9 +58,7 @@ static bool make_functions(struct cu_module *module) {
         struct cu_function *function = &module->functions[i];
         function->module = module;
         function->kernel = exec_module_kernel_at(module->exec, i);
-        int static_bytes = (int)exec_kernel_info(function->kernel)->static_smem_bytes;
-        function->max_dynamic_smem_bytes =
-            static_bytes < SMEM_WITHOUT_OPT_IN_BYTES ? SMEM_WITHOUT_OPT_IN_BYTES - static_bytes : 0;
+        function->max_dynamic_smem_bytes = first_max_dynamic_smem(function->kernel);
         function->carveout = CARVEOUT_DEFAULT;
         function->handle = cu_handle_new(handles, CU_KIND_FUNCTION, function);
         if (!module->context)

@@ -28,11 +28,16 @@ struct global_memory *global_memory_create(uint64_t limit_bytes, uint64_t seed) 
     return memory;
 }
 
+static void release(struct global_range *range) {
+    if (!range->mapped)
+        free(range->host);
+}
+
 void global_memory_destroy(struct global_memory *memory) {
     if (memory == NULL)
         return;
     for (uint32_t i = 0; i < memory->count; i++)
-        free(memory->ranges[i].host);
+        release(&memory->ranges[i]);
     free(memory->ranges);
     free(memory);
 }
@@ -87,6 +92,24 @@ static void fill(uint8_t *bytes, uint64_t size_bytes, uint64_t seed) {
     }
 }
 
+static void insert(struct global_memory *memory, uint32_t at, struct global_range range) {
+    memmove(&memory->ranges[at + 1], &memory->ranges[at],
+            (memory->count - at) * sizeof *memory->ranges);
+    memory->ranges[at] = range;
+    memory->count++;
+}
+
+bool global_memory_map(struct global_memory *memory, uint64_t address, uint64_t size_bytes,
+                       uint8_t *host) {
+    if (size_bytes == 0 || address + size_bytes < address || !grow(memory))
+        return false;
+    uint32_t at = lower_bound(memory, address);
+    if (at < memory->count && memory->ranges[at].address < address + size_bytes)
+        return false;
+    insert(memory, at, (struct global_range){address, size_bytes, host, true});
+    return true;
+}
+
 bool global_memory_alloc_at(struct global_memory *memory, uint64_t address, uint64_t size_bytes) {
     if (size_bytes == 0 || address % GLOBAL_ALIGN_BYTES != 0 ||
         size_bytes > memory->limit_bytes - memory->used_bytes || !grow(memory))
@@ -99,10 +122,7 @@ bool global_memory_alloc_at(struct global_memory *memory, uint64_t address, uint
     if (host == NULL)
         return false;
     fill(host, host_bytes, hash_mix64(memory->seed ^ address));
-    memmove(&memory->ranges[at + 1], &memory->ranges[at],
-            (memory->count - at) * sizeof *memory->ranges);
-    memory->ranges[at] = (struct global_range){address, size_bytes, host};
-    memory->count++;
+    insert(memory, at, (struct global_range){address, size_bytes, host, false});
     memory->used_bytes += size_bytes;
     return true;
 }
@@ -128,8 +148,9 @@ bool global_memory_free(struct global_memory *memory, uint64_t address) {
     uint32_t at = lower_bound(memory, address);
     if (at == memory->count || memory->ranges[at].address != address)
         return false;
-    memory->used_bytes -= memory->ranges[at].size_bytes;
-    free(memory->ranges[at].host);
+    if (!memory->ranges[at].mapped)
+        memory->used_bytes -= memory->ranges[at].size_bytes;
+    release(&memory->ranges[at]);
     memory->count--;
     memmove(&memory->ranges[at], &memory->ranges[at + 1],
             (memory->count - at) * sizeof *memory->ranges);

@@ -15,6 +15,7 @@ struct global_range {
     uint64_t address; /* guest */
     uint64_t size_bytes;
     uint8_t *host;
+    bool mapped; /* the host bytes are somebody else's */
 };
 
 enum {
@@ -36,7 +37,11 @@ void global_memory_destroy(struct global_memory *memory);
 uint64_t global_memory_alloc(struct global_memory *memory, uint64_t size_bytes);
 /* As alloc, at that address (a multiple of GLOBAL_ALIGN_BYTES); false when it is taken. */
 bool global_memory_alloc_at(struct global_memory *memory, uint64_t address, uint64_t size_bytes);
-/* False when `address` is not the start of an allocation. */
+/* Makes `host` bytes, which stay the caller's, visible at `address` (any; an H200 has host memory
+ * at the host's own addresses). They do not count as used. False when an allocation overlaps. */
+bool global_memory_map(struct global_memory *memory, uint64_t address, uint64_t size_bytes,
+                       uint8_t *host);
+/* False when `address` is not the start of an allocation or mapping. */
 bool global_memory_free(struct global_memory *memory, uint64_t address);
 /* The allocation that holds `address`, NULL for none. */
 const struct global_range *global_memory_find(const struct global_memory *memory, uint64_t address);

@@ -15,6 +15,8 @@ Test(cu_handle, kinds_and_strangers) {
         if ((void *)word != stream)
             cr_assert_null(cu_handle_get(&handles, CU_KIND_STREAM, (void *)word));
     cr_assert_null(cu_handle_get(&handles, CU_KIND_STREAM, &object));
+    cr_assert(cu_handle_known(&handles, stream));
+    cr_assert_not(cu_handle_known(&handles, (void *)(uintptr_t)16)); /* generation 0 */
     cr_assert_null(cu_handle_get(&handles, CU_KIND_STREAM, (void *)UINTPTR_MAX));
     free(handles.slots);
 }
@@ -29,6 +31,7 @@ Test(cu_handle, a_freed_handle_stays_dead) {
         void *young = cu_handle_new(&handles, CU_KIND_EVENT, &objects[1]);
         cr_assert_neq(young, old);
         cr_assert_null(cu_handle_get(&handles, CU_KIND_EVENT, old));
+        cr_assert(cu_handle_known(&handles, old) && cu_handle_known(&handles, young));
         cr_assert_eq(cu_handle_get(&handles, CU_KIND_EVENT, young), &objects[1]);
         old = young;
     }

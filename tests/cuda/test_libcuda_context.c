@@ -21,9 +21,13 @@ Test(context, stack) {
     cr_assert_eq(cu.cuCtxDestroy_v2(second), 0);
     cr_assert_eq(cu.cuCtxGetCurrent(&got), 0);
     cr_assert_eq(got, first);
-    cr_assert_eq(cu.cuCtxDestroy_v2(second), 201);
-    cr_assert_eq(cu.cuCtxPushCurrent_v2(second), 201);
-    cr_assert_eq(cu.cuCtxSetCurrent(second), 201);
+    /* A destroyed context, all as on an H200; and one that never was, at which it would crash. */
+    cr_assert_eq(cu.cuCtxDestroy_v2(second), 709);
+    cr_assert_eq(cu.cuCtxSetCurrent(second), 0);
+    cr_assert_eq(cu.cuCtxPushCurrent_v2(second), 0);
+    cr_assert_eq(cu.cuCtxSynchronize(), 709);
+    cr_assert_eq(cu.cuCtxSetCurrent((CUcontext)&cu), 201);
+    cr_assert_eq(cu.cuCtxDestroy_v2((CUcontext)&cu), 201);
 }
 
 Test(context, the_stack_is_bounded) {

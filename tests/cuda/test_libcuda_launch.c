@@ -85,6 +85,31 @@ Test(launch, arguments_packed, .init = load) {
 }
 
 /* H200, all of them. */
+/* What is missing of a short block reads 0 (H200). */
+Test(launch, a_short_argument_block, .init = load) {
+    CUdeviceptr block[2] = {words, 0x1111};
+    size_t bytes = 8;
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, block, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                     CU_LAUNCH_PARAM_END};
+    cr_assert_eq(cu.cuMemsetD32_v2(words, 0xffffffff, 1024), 0);
+    cr_assert_eq(launch(k, 1, 2, 0, NULL, extra), 0);
+    expect_words(0, 2);
+}
+
+/* One address for both sides: a kernel writes to host memory by the host's pointer. */
+Test(launch, kernels_reach_host_memory, .init = load) {
+    uint32_t *pinned = NULL;
+    cr_assert_eq(cu.cuMemAllocHost_v2((void **)&pinned, 64), 0);
+    void *params[] = {&pinned, &b};
+    b = 5;
+    cr_assert_eq(launch(k, 1, 16, 0, params, NULL), 0);
+    for (unsigned i = 0; i < 16; i++)
+        cr_assert_eq(pinned[i], 5 + i);
+    cr_assert_eq(cu.cuMemFreeHost(pinned), 0);
+    cr_assert_eq(launch(k, 1, 16, 0, params, NULL), 0);
+    cr_assert_eq(cu.cuCtxSynchronize(), 700);
+}
+
 Test(launch, argument_blocks_of_wrong_size, .init = load) {
     static const struct {
         size_t bytes;
@@ -121,6 +146,7 @@ Test(launch, sizes_that_are_refused, .init = load) {
     cr_expect_eq((int)launch(r, 1, 32, 0, NULL, NULL), 1);
     cr_expect_eq((int)cu.cuLaunchKernel(r, 1, 1, 1, 8, 8, 1, 0, NULL, NULL, NULL), 1);
     cr_expect_eq((int)launch(r, 1, 64, 0, NULL, NULL), 0);
+    cr_expect_eq((int)launch(r, 1, 1, 0, NULL, NULL), 0); /* runs 64 threads, below */
     cr_expect_eq((int)launch(m, 1, 96, 0, NULL, NULL), 1);
     cr_expect_eq((int)launch(m, 1, 64, 0, NULL, NULL), 0);
     cr_expect_eq((int)launch(e, 1, 1, 49152, NULL, NULL), 0);
@@ -129,6 +155,26 @@ Test(launch, sizes_that_are_refused, .init = load) {
     cr_expect_eq((int)launch(e, 1, 1, 232449, NULL, NULL), 1);
     cr_expect_eq((int)cu.cuLaunchKernel(e, 1, 1, 1, 1, 1, 1, 0, (CUstream)&cu, NULL, NULL), 400);
     cr_expect_eq(cu.cuCtxSynchronize(), 0); /* nothing sticky */
+}
+
+/* H200: a block of one thread stands for the block that .reqntid demands. */
+Test(launch, one_thread_stands_for_the_required_block, .init = load) {
+    static const char count[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+                                ".visible .entry c(.param .u64 a) .reqntid 64\n"
+                                "{\n    .reg .u64 %p; .reg .u32 %x;\n    ld.param.u64 %p, [a];\n"
+                                "    mov.u32 %x, %ntid.x;\n    st.global.u32 [%p], %x;\n"
+                                "    atom.global.add.u32 %x, [%p+4], 1;\n    ret;\n}\n";
+    CUmodule counting;
+    CUfunction c;
+    uint32_t got[2] = {0};
+    cr_assert_eq(cu.cuModuleLoadData(&counting, count), 0);
+    cr_assert_eq(cu.cuModuleGetFunction(&c, counting, "c"), 0);
+    cr_assert_eq(cu.cuMemsetD32_v2(words, 0, 2), 0);
+    cr_assert_eq(launch(c, 2, 1, 0, pointers, NULL), 0);
+    cr_assert_eq(cu.cuMemcpyDtoH_v2(got, words, 8), 0);
+    cr_assert_eq(got[0], 64);
+    cr_assert_eq(got[1], 128);
+    cr_assert_eq(launch(c, 2, 2, 0, pointers, NULL), 1);
 }
 
 static CUresult launch_cluster(unsigned grid, unsigned x, unsigned y, unsigned z) {
@@ -154,6 +200,8 @@ Test(launch, clusters_that_are_refused, .init = load) {
     cr_expect_eq((int)launch_cluster(16, 16, 1, 1), 912);
     cr_expect_eq((int)launch_cluster(64, 32, 1, 1), 912);
     cr_expect_eq((int)launch_cluster(4, 1, 1, 1), 0);
+    cr_expect_eq((int)cu.cuFuncSetAttribute(m, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2), 0);
+    cr_expect_eq((int)launch(m, 4, 32, 0, NULL, NULL), 912); /* height and depth are not set */
     CUlaunchAttribute unknown = {.id = (CUlaunchAttributeID)77};
     CUlaunchConfig config = {.gridDimX = 1,
                              .gridDimY = 1,

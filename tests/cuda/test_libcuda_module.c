@@ -111,6 +111,18 @@ Test(module, function_attributes, .init = load) {
     cr_assert_eq(attribute(r, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK), 64);
     cr_assert_eq(attribute(s, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES), 100);
     cr_assert_eq(attribute(s, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), 49152 - 100);
+    /* H200: a kernel that declares more than 48 KiB has opted in. */
+    static const char big[] = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry g()\n"
+                              "{ .shared .align 4 .b8 b[60000]; st.shared.u32 [b], 1; ret; }\n";
+    CUmodule large;
+    CUfunction g;
+    cr_assert_eq(cu.cuModuleLoadData(&large, big), 0);
+    cr_assert_eq(cu.cuModuleGetFunction(&g, large, "g"), 0);
+    cr_assert_eq(attribute(g, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES), 60000);
+    cr_assert_eq(attribute(g, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), 172448);
+    cr_assert_eq(cu.cuLaunchKernel(g, 1, 1, 1, 1, 1, 1, 172448, NULL, NULL, NULL), 0);
+    cr_assert_eq(cu.cuLaunchKernel(g, 1, 1, 1, 1, 1, 1, 172449, NULL, NULL, NULL), 1);
+    cr_assert_eq(cu.cuCtxSynchronize(), 0);
     int value;
     cr_expect_eq(cu.cuFuncGetAttribute(&value, (CUfunction_attribute)-1, e), 1); /* H200 */
     cr_expect_eq(cu.cuFuncGetAttribute(&value, (CUfunction_attribute)16, e), 1); /* H200 */
