@@ -119,7 +119,7 @@ static void print_trace(const struct ir_module *ir, const char *path) {
            "device    %s\n"
            "module    k %s\n",
            ir->target >= 100 ? "b200" : "h200", path);
-    printf("# .target %s, .version %u.%u\n", target, ir->version / 10, ir->version % 10);
+    printf("# .target %s, .version %u.%u\n", target, ir->version / 10u, ir->version % 10u);
     for (uint32_t i = 0; i < ir->symbol_count; i++) {
         const struct ir_symbol *s = &ir->symbols[i];
         if (s->func < 0 && (s->space == SPACE_GLOBAL || s->space == SPACE_CONST) && !s->init)

@@ -157,15 +157,27 @@ static void print_document(const struct run *run, const struct input *input, con
     json_decref(json);
 }
 
-static json_t *head_json(const struct settings *s, const struct machine *machine) {
+/* What the modules' compiler said, by module. */
+static json_t *jit_logs(const struct run *run) {
+    json_t *logs = json_object();
+    for (uint32_t i = 0; run->memory.modules && i < run->trace->modules.count; i++)
+        json_object_set_new(
+            logs, run->trace->modules.items[i].name,
+            json_string(run->memory.modules[i].log ? run->memory.modules[i].log : ""));
+    return logs;
+}
+
+static json_t *head_json(const struct settings *s, const struct machine *machine,
+                         const struct run *run) {
     char date[32];
     struct tm utc;
     const time_t now = time(NULL);
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-    return json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:i, s:i}", "siltwin", SILTWIN_VERSION, "on",
-                     "sim", "device_name", machine->device.name, "driver_version",
+    return json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:o}", "siltwin", SILTWIN_VERSION,
+                     "on", "sim", "device_name", machine->device.name, "driver_version",
                      machine->driver.version, "date", date, "policy", s->policy, "jobs",
-                     (int)s->machine.run.jobs, "resident", (int)s->machine.run.resident);
+                     (int)s->machine.run.jobs, "resident", (int)s->machine.run.resident, "jit_log",
+                     jit_logs(run));
 }
 
 static void print_summary(const struct run *run, int status) {
@@ -184,7 +196,7 @@ static int run_on(struct settings *s, struct input *input, struct machine *machi
     run_trace(&run, machine, &input->trace, &s->run, progress);
     int status = run_exit_status(&run);
     if (s->record_path && !run.problem_status &&
-        record_run(s->record_path, input, &run, head_json(s, machine), &digest, &error) !=
+        record_run(s->record_path, input, &run, head_json(s, machine, &run), &digest, &error) !=
             STATUS_OK) {
         message_error("%s", strbuf_text(&error));
         status = EXIT_USAGE;

@@ -9,13 +9,12 @@
 #include "message.h"
 
 static bool add_override(struct input *input, const char *name, int64_t value) {
-    struct trace_override *grown =
-        realloc(input->overrides, (input->override_count + 1) * sizeof *input->overrides);
-    char *copy = strdup(name);
+    const size_t bytes = (input->override_count + 1) * sizeof *input->overrides;
+    struct trace_override *grown = realloc(input->overrides, bytes);
     if (grown)
         input->overrides = grown;
-    if (!grown || !copy) {
-        free(copy);
+    char *copy = grown ? strdup(name) : NULL;
+    if (!copy) {
         message_error("no memory left");
         return false;
     }

@@ -212,7 +212,7 @@ static inline __attribute__((always_inline)) bool finish_step(const int32_t *sum
 /* |value| << left, then right by `below` (31 and more give 0), with value's sign. */
 static inline __attribute__((always_inline)) int32_t cut_term(int32_t value, int left,
                                                               int32_t below) {
-    const int32_t sign = value >> 31;
+    const int32_t sign = -(int32_t)(value < 0);
     const uint32_t magnitude = (uint32_t)((value ^ sign) - sign) << left;
     return ((int32_t)(magnitude >> (below > 31 ? 31 : below)) ^ sign) - sign;
 }

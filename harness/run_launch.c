@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -47,9 +48,12 @@ static void *watch(void *context) {
     while (!dog->done && !rc)
         rc = pthread_cond_timedwait(&dog->done_signal, &dog->lock, &end);
     if (!dog->done) {
-        message_error("%s:%u: no verdict: launch %u was not done after %g s",
-                      dog->launch->place.file->shown, dog->launch->place.line, dog->launch->number,
-                      dog->launch->timeout_s);
+        char text[120];
+        snprintf(text, sizeof text, "no verdict: launch %u was not done after %g s",
+                 dog->launch->number, dog->launch->timeout_s);
+        const struct trace_place *place = &dog->launch->place;
+        message_error_at(
+            &(struct message_place){place->file->shown, place->line, place->column, NULL}, text);
         _exit(EXIT_NO_VERDICT);
     }
     pthread_mutex_unlock(&dog->lock);

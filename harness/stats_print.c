@@ -3,21 +3,6 @@
 
 #include <inttypes.h>
 
-/* Instruction classes in the order of the struct. */
-#define CLASSES(X)                                                                                 \
-    X(integer)                                                                                     \
-    X(floating)                                                                                    \
-    X(conversion) X(compare) X(move) X(control) X(global_memory) X(shared_memory) X(other_memory)  \
-        X(atomic) X(barrier) X(mbarrier) X(warp_collective) X(matrix_move) X(async_copy)           \
-            X(tensor_copy) X(tensor_core) X(tensor_memory) X(other)
-#define COUNTERS(X)                                                                                \
-    X(warp_instructions)                                                                           \
-    X(thread_instructions)                                                                         \
-    CLASSES(X) X(tma_instructions) X(tma_boxes) X(tma_load_bytes) X(tma_store_bytes)               \
-        X(mbarrier_phases) X(mma_instructions) X(mma_flop) X(load_requests) X(load_sectors)        \
-            X(load_used_bytes) X(store_requests) X(store_sectors) X(store_used_bytes)              \
-                X(shared_requests) X(shared_wavefronts) X(shared_conflicts) X(shared_worst_way)
-
 static double ratio(uint64_t part, uint64_t whole) {
     return whole ? (double)part / (double)whole : 0;
 }
@@ -29,9 +14,11 @@ static void print_classes(const struct siltwin_sim_stats *s, struct strbuf *out)
         const char *name;
         uint64_t count;
     } classes[] = {
-#define X(name) {#name, s->name},
-        CLASSES(X)
-#undef X
+#define STATS_CLASS(name) {#name, s->name},
+#define STATS_COUNTER(name)
+#include "stats_counters.def"
+#undef STATS_CLASS
+#undef STATS_COUNTER
     };
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
         if (classes[i].count)
@@ -79,9 +66,11 @@ void stats_print(const struct siltwin_sim_stats *s, uint64_t ctas, struct strbuf
 
 json_t *stats_json(const struct siltwin_sim_stats *s) {
     json_t *object = json_object();
-#define X(name) json_object_set_new(object, #name, json_integer((json_int_t)s->name));
-    COUNTERS(X)
-#undef X
+#define STATS_COUNTER(name) json_object_set_new(object, #name, json_integer((json_int_t)s->name));
+#define STATS_CLASS(name)   STATS_COUNTER(name)
+#include "stats_counters.def"
+#undef STATS_CLASS
+#undef STATS_COUNTER
     json_object_set_new(object, "host_seconds", json_real(s->host_seconds));
     return object;
 }
