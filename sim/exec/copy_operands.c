@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "bulk_group.h"
+#include "exec.h"
 
 enum { CLUSTER_RANK_BIT = 24 }; /* shared::cluster address = rank << 24 | offset, observation 32 */
 
@@ -36,6 +37,15 @@ bool copy_mbarrier_address(struct warp *w, const struct xinsn *x, const struct x
                            enum ptx_space space, unsigned lane, uint32_t *address) {
     return copy_shared_address(w, x, op, space, lane, MBARRIER_BYTES, address) &&
            warp_memory(w, x, lane, SPACE_SHARED, *address, MBARRIER_BYTES, MBARRIER_BYTES) != NULL;
+}
+
+bool copy_in_cluster(struct warp *w, const struct xinsn *x, unsigned lane) {
+    if (w->cta->launch->explicit_cluster)
+        return true;
+    warp_fault(w, x, FAULT_ILLEGAL_INSTRUCTION, UINT32_C(1) << lane,
+               "this instruction needs a launch with cluster dimensions: give the kernel "
+               ".reqnctapercluster or the launch a cluster attribute, 1 1 1 will do");
+    return false;
 }
 
 enum step copy_mbarrier_fault(struct warp *w, const struct xinsn *x, unsigned lane,

@@ -25,6 +25,11 @@ bool copy_shared_address(struct warp *w, const struct xinsn *x, const struct xop
 bool copy_mbarrier_address(struct warp *w, const struct xinsn *x, const struct xop *op,
                            enum ptx_space space, unsigned lane, uint32_t *address);
 
+/* Instructions that go from CTA to CTA (st.async, red.async, bulk copies and reductions from shared
+ * to shared::cluster) need a launch with cluster dimensions, even for their own CTA: without them
+ * an H200 ends with 715 (traces/silicon/observations.md 4). False with that fault recorded. */
+bool copy_in_cluster(struct warp *w, const struct xinsn *x, unsigned lane);
+
 /* Records that an operation on the mbarrier at `address` failed; STEP_FAULT. */
 enum step copy_mbarrier_fault(struct warp *w, const struct xinsn *x, unsigned lane,
                               uint32_t address, const struct mbarrier *object,

@@ -5,7 +5,8 @@
  *
  * Float add is the plain add, round to nearest even. On global memory f32 flushes subnormals and
  * f64 hands a NaN on without making it quiet, as the atomic unit there does; on shared memory both
- * are the add instruction of a compare-and-swap loop (scalar.md section 8). */
+ * are the add instruction of a compare-and-swap loop (scalar.md section 8) with the cell as its last
+ * operand: of two NaNs the cell's payload stays (hw-H200-atomics). */
 #include <string.h>
 
 #include "int_lanes.h"
@@ -56,7 +57,7 @@ static uint64_t add_float(enum ptx_type type, uint64_t a, uint64_t b, bool globa
     case PTX_F64: return global ? add_f64_global(a, b) : num_f64_add(b, a, NUM_RN);
     case PTX_F16: return num_f16_add((uint16_t)x, (uint16_t)y);
     case PTX_BF16: return num_bf16_add((uint16_t)x, (uint16_t)y);
-    default: return add_halves(type, x, global ? y : y & 0xffff);
+    default: return add_halves(type, x, y);
     }
 }
 

@@ -1,8 +1,9 @@
 /* One-dimensional bulk copies and reductions: cp.async.bulk, cp.reduce.async.bulk, their groups and
- * prefetch (manual, "Data Movement and Conversion Instructions: Bulk copy"). Sizes and addresses
- * are multiples of 16; an H200's answer to others is not known and taken to be 716, as for other
- * misaligned addresses. A size of 0 copies nothing and completes 0 bytes (unknown too). A store
- * reads and writes in one step, so .read waits as long as the full wait. */
+ * prefetch (manual, "Data Movement and Conversion Instructions: Bulk copy"). Addresses are
+ * multiples of 16, else 716. A size is cut to a multiple of 16: what is left over is neither copied
+ * nor counted, and less than 16 bytes copy nothing and complete nothing (seen on an H200,
+ * traces/silicon/observations.md 1 to 3). A store reads and writes in one step, so .read waits as
+ * long as the full wait. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -28,15 +29,11 @@ static struct bulk_copy *copy_of(struct async_op *op) {
     return (struct bulk_copy *)(void *)op->payload.bytes;
 }
 
-/* Size operand of a lane, and the global address if there is one. False with a fault recorded. */
-static bool read_size(struct warp *w, const struct xinsn *x, const struct xop *size, unsigned lane,
+/* Bytes that a lane's size operand makes the unit move. */
+static void read_size(struct warp *w, const struct xop *size, unsigned lane,
                       struct bulk_copy *copy) {
-    copy->size_bytes = (uint32_t)xop_lane(w, size, lane);
-    if (copy->size_bytes % BULK_ALIGN_BYTES == 0)
-        return true;
-    warp_fault(w, x, FAULT_MISALIGNED_ADDRESS, UINT32_C(1) << lane,
-               "the size of a bulk copy, %u bytes, must be a multiple of 16", copy->size_bytes);
-    return false;
+    uint32_t bytes = (uint32_t)xop_lane(w, size, lane);
+    copy->size_bytes = bytes - bytes % BULK_ALIGN_BYTES;
 }
 
 static bool read_global(struct warp *w, const struct xinsn *x, const struct xop *op, unsigned lane,
@@ -152,10 +149,11 @@ static bool issue_load(struct warp *w, const struct xinsn *x, unsigned lane) {
         (from_global ? read_global(w, x, &x->ops[1], lane, &copy)
                      : copy_shared_address(w, x, &x->ops[1], SPACE_SHARED, lane, BULK_ALIGN_BYTES,
                                            &copy.shared_source)) &&
-        read_size(w, x, &x->ops[2], lane, &copy) &&
-        copy_mbarrier_address(w, x, &x->ops[3], how->to, lane, &copy.mbarrier);
+        copy_mbarrier_address(w, x, &x->ops[3], how->to, lane, &copy.mbarrier) &&
+        (from_global || copy_in_cluster(w, x, lane));
     if (!good)
         return false;
+    read_size(w, &x->ops[2], lane, &copy);
     if (ir_has(x->ir, QUAL_MULTICAST_CLUSTER) && !mask_is_own(w, x, &x->ops[4], lane))
         return false;
     struct async_op *op = async_new(w->cta, w, x, lane, how->effect);
@@ -174,9 +172,9 @@ static bool issue_store(struct warp *w, const struct xinsn *x, unsigned lane) {
     struct bulk_copy copy = {.reduce_op = how->reduce_op, .type = how->type, .byte_mask = 0xffff};
     if (!read_global(w, x, &x->ops[0], lane, &copy) ||
         !copy_shared_address(w, x, &x->ops[1], SPACE_SHARED, lane, BULK_ALIGN_BYTES,
-                             &copy.shared_source) ||
-        !read_size(w, x, &x->ops[2], lane, &copy))
+                             &copy.shared_source))
         return false;
+    read_size(w, &x->ops[2], lane, &copy);
     if (ir_has(x->ir, QUAL_CP_MASK))
         copy.byte_mask = (uint16_t)xop_lane(w, &x->ops[4], lane);
     struct async_op *op = async_new(w->cta, w, x, lane, how->effect);
@@ -233,8 +231,7 @@ static enum step prefetch_fn(struct warp *w, const struct xinsn *x, uint32_t mas
     for (uint32_t left = mask; left != 0; left &= left - 1) {
         struct bulk_copy copy;
         unsigned lane = (unsigned)__builtin_ctz(left);
-        if (!read_global(w, x, &x->ops[0], lane, &copy) ||
-            !read_size(w, x, &x->ops[1], lane, &copy))
+        if (!read_global(w, x, &x->ops[0], lane, &copy))
             return STEP_FAULT;
     }
     return STEP_NEXT;

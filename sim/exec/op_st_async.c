@@ -47,7 +47,8 @@ static bool issue(struct warp *w, const struct xinsn *x, unsigned lane) {
     read_value(w, &x->ops[1], lane, elem_bytes, &store);
     if (!copy_shared_address(w, x, &x->ops[0], SPACE_SHARED_CLUSTER, lane, store.size_bytes,
                              &store.shared) ||
-        !copy_mbarrier_address(w, x, &x->ops[2], SPACE_SHARED_CLUSTER, lane, &store.mbarrier))
+        !copy_mbarrier_address(w, x, &x->ops[2], SPACE_SHARED_CLUSTER, lane, &store.mbarrier) ||
+        !copy_in_cluster(w, x, lane))
         return false;
     struct async_op *op = async_new(w->cta, w, x, lane, store_effect);
     if (op == NULL)
