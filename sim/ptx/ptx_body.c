@@ -1,7 +1,7 @@
 /* The body of a function: declarations, blocks, labels, target lists, and instructions. */
 #include <string.h>
 
-#include "ptx_parser.h"
+#include "ptx_syntax.h"
 
 static bool parse_list_entry(struct ptx_parser *p, bool labels, int32_t *target) {
     struct ptx_place place = ptx_here(p);

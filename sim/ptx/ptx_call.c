@@ -1,5 +1,5 @@
 /* A call's arguments against the formals of a function that is named: how many, and how large. */
-#include "ptx_parser.h"
+#include "ptx_syntax.h"
 
 static uint64_t formal_bytes(const struct ir_module *module, const struct ir_func *callee,
                              const struct ir_formal *formal, bool is_self,

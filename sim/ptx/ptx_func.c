@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "bits.h"
-#include "ptx_parser.h"
+#include "ptx_syntax.h"
 
 enum { MAX_ENTRY_PARAM_BYTES = 32764, MAX_FORMALS = 4096 };
 

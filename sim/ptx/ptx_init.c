@@ -3,7 +3,7 @@
  * generic or in their own space (PTX manual: variables, initializers). */
 #include <string.h>
 
-#include "ptx_parser.h"
+#include "ptx_syntax.h"
 
 static const uint64_t MAX_INITIALISED_BYTES = UINT64_C(1) << 28;
 

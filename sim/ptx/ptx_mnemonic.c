@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ptx_parser.h"
+#include "ptx_syntax.h"
 
 enum { MAX_MNEMONIC = 512, MAX_WORDS = 40 };
 
@@ -174,7 +174,7 @@ static bool classify_words(struct ptx_parser *p, struct ptx_mnemonic *m, const s
     return true;
 }
 
-const struct isa_pattern *ptx_pattern(struct ptx_parser *p, unsigned form) {
+static const struct isa_pattern *row_pattern(struct ptx_parser *p, unsigned form) {
     if (p->patterns[form] != NULL)
         return p->patterns[form];
     struct isa_pattern *pattern =
@@ -290,7 +290,7 @@ static bool match_rows(struct ptx_parser *p, struct ptx_mnemonic *m, const struc
     const struct isa_pattern *unsupported = NULL, *wrong_target = NULL;
     uint32_t capacity = 0;
     for (; form != 0; form = p->next_row[form]) {
-        struct miss miss = {.pattern = ptx_pattern(p, form)};
+        struct miss miss = {.pattern = row_pattern(p, form)};
         uint8_t by_group[IR_MAX_TYPES];
         if (miss.pattern == NULL)
             return false;

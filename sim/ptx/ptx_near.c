@@ -1,7 +1,7 @@
 /* "Did you mean": the edit distance between a word and the words that are known. */
 #include <string.h>
 
-#include "ptx_parser.h"
+#include "ptx_syntax.h"
 
 enum { LONGEST = 48 };
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ptx_parser.h"
+#include "ptx_syntax.h"
 
 void ptx_next(struct ptx_parser *p) {
     ptx_lex(&p->lexer, &p->token);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ptx_parser.h"
+#include "ptx_syntax.h"
 
 enum { NEWEST_VERSION = 90 };
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "bits.h"
-#include "ptx_parser.h"
+#include "ptx_syntax.h"
 
 /* A kernel's registers live in one index space; this many are beyond any program. */
 enum { MAX_REGS = 1 << 20, MAX_DIMS = 8, MAX_ALIGN = 1 << 16 };
