@@ -53,14 +53,20 @@ static enum step bfind_fn(struct warp *w, const struct xinsn *x, uint32_t mask) 
 }
 ONE_SELECT(bfind, bfind_fn)
 
+/* Position and length of a field: 32-bit forms read 8 bits of each, 64-bit forms all 32
+ * (hw-H200-scalar; the manual names 8 bits for both). */
+static inline uint32_t field_operand(uint32_t value, unsigned bits) {
+    return bits == 32 ? value & 0xff : value;
+}
+
 /* bfe: `length` bits from `position`, what lies past the top or the field filled with the sign. */
 static inline uint64_t extract_field(uint64_t a, uint32_t position, uint32_t length, unsigned bits,
                                      bool is_signed) {
-    position &= 0xff;
-    length &= 0xff;
+    position = field_operand(position, bits);
+    length = field_operand(length, bits);
     uint64_t sign = 0;
     if (is_signed && length != 0) {
-        uint32_t at = position + length - 1;
+        uint64_t at = (uint64_t)position + length - 1;
         sign = a >> (at > bits - 1 ? bits - 1 : at) & 1;
     }
     uint64_t fill = sign ? ~UINT64_C(0) : 0;
@@ -85,8 +91,8 @@ ONE_SELECT(bfe, bfe_fn)
 /* bfi: the low `length` bits of a put into b at `position`. */
 static inline uint64_t insert_field(uint64_t a, uint64_t b, uint32_t position, uint32_t length,
                                     unsigned bits) {
-    position &= 0xff;
-    length &= 0xff;
+    position = field_operand(position, bits);
+    length = field_operand(length, bits);
     if (position >= bits || length == 0)
         return b;
     uint64_t field = length >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << length) - 1;
@@ -105,14 +111,17 @@ static enum step bfi_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
 ONE_SELECT(bfi, bfi_fn)
 
 /* fns: the n-th set bit of `bits` from `base` on, upwards for n > 0, downwards for n < 0; n = 0
- * asks for the bit at base itself. */
+ * asks for the bit at base itself. The least n, whose magnitude is no number, gives 0
+ * (hw-H200-scalar). */
 static uint32_t find_nth_set(uint32_t bits, uint32_t base, int32_t n) {
+    if (n == INT32_MIN)
+        return 0;
     if (base > 31)
         return UINT32_MAX;
     if (n == 0)
         return bits >> base & 1 ? base : UINT32_MAX;
     int32_t step = n > 0 ? 1 : -1;
-    int64_t left = n > 0 ? n : -(int64_t)n;
+    int32_t left = n > 0 ? n : -n;
     for (int32_t at = (int32_t)base; at >= 0 && at <= 31; at += step)
         if ((bits >> at & 1) && --left == 0)
             return (uint32_t)at;
