@@ -228,11 +228,13 @@ static int run_input(struct settings *s, struct input *input) {
     s->machine.progress = progress_ctas;
     s->machine.progress_context = &progress;
     if (!machine_open(&machine, &s->machine, &host)) {
+        progress_end(&progress);
         message_error("%s", host.text);
         return EXIT_MACHINE;
     }
     const int status = run_on(s, input, &machine, &progress);
     machine_close(&machine);
+    progress_end(&progress);
     return status;
 }
 

@@ -64,8 +64,12 @@ static void step_failed(struct run *run, const struct trace_place *place,
 
 static bool copy_to_file(struct run *run, const struct trace_copy *copy, struct host_error *error) {
     const struct trace_buffer *b = &run->trace->buffers.items[copy->from.index];
-    if (!*copy->output_path)
-        return true; /* a record's run checks everything but writes no files */
+    if (!*copy->output_path) {
+        progress_clear(run->progress);
+        message_warning("%s:%u: not written: the run of a record writes no files",
+                        copy->place.file->shown, copy->place.line);
+        return true;
+    }
     uint8_t *span = run_memory_download(&run->memory, copy->from.index, error);
     if (!span)
         return false;
@@ -154,6 +158,7 @@ static void step_expect(struct run *run, const struct trace_expect *expect) {
     if (ok) {
         const struct expect_spans spans = {c, a, b};
         const enum status status = expect_check(run->trace, expect, &spans, &difference, &text);
+        progress_clear(run->progress);
         judge(run, expect, status, &difference, strbuf_text(&text));
     } else {
         step_failed(run, &expect->place, &error);

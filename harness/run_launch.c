@@ -149,7 +149,8 @@ static void take_stats(struct run *run, const struct trace_launch *launch, json_
     if (run->options->json)
         return;
     struct strbuf text = {0};
-    stats_print(&stats, cta_count(launch), &text);
+    const uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
+    stats_print(&stats, cta_count(launch), cta_count(launch) * ((threads + 31) / 32), &text);
     fputs(strbuf_text(&text), stdout);
     strbuf_free(&text);
 }

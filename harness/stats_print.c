@@ -7,7 +7,7 @@ static double ratio(uint64_t part, uint64_t whole) {
     return whole ? (double)part / (double)whole : 0;
 }
 
-static void print_classes(const struct siltwin_sim_stats *s, struct strbuf *out) {
+static void print_classes(const struct siltwin_sim_stats *s, uint64_t warps, struct strbuf *out) {
     strbuf_printf(out, "  instructions     %" PRIu64 " warp, %" PRIu64 " thread\n",
                   s->warp_instructions, s->thread_instructions);
     const struct {
@@ -22,16 +22,23 @@ static void print_classes(const struct siltwin_sim_stats *s, struct strbuf *out)
     };
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
         if (classes[i].count)
-            strbuf_printf(out, "    %-15s %" PRIu64 "\n", classes[i].name, classes[i].count);
+            strbuf_printf(out, "    %-15s %" PRIu64 " (%.6g a warp)\n", classes[i].name,
+                          classes[i].count, ratio(classes[i].count, warps));
 }
 
 static void print_async(const struct siltwin_sim_stats *s, uint64_t ctas, struct strbuf *out) {
+    const uint64_t stores = s->tma_store_instructions, loads = s->tma_instructions - stores;
+    if (loads)
+        strbuf_printf(
+            out, "  TMA loads        %" PRIu64 " instructions (%.6g a CTA), %" PRIu64 " bytes\n",
+            loads, ratio(loads, ctas), s->tma_load_bytes);
+    if (stores)
+        strbuf_printf(
+            out, "  TMA stores       %" PRIu64 " instructions (%.6g a CTA), %" PRIu64 " bytes\n",
+            stores, ratio(stores, ctas), s->tma_store_bytes);
     if (s->tma_instructions)
-        strbuf_printf(out,
-                      "  TMA              %" PRIu64 " instructions (%.6g a CTA), %" PRIu64
-                      " boxes, %" PRIu64 " bytes loaded, %" PRIu64 " stored\n",
-                      s->tma_instructions, ratio(s->tma_instructions, ctas), s->tma_boxes,
-                      s->tma_load_bytes, s->tma_store_bytes);
+        strbuf_printf(out, "  TMA boxes        %" PRIu64 " (%.6g a CTA)\n", s->tma_boxes,
+                      ratio(s->tma_boxes, ctas));
     if (s->mbarrier_phases)
         strbuf_printf(out, "  mbarrier         %" PRIu64 " phases completed (%.6g a CTA)\n",
                       s->mbarrier_phases, ratio(s->mbarrier_phases, ctas));
@@ -51,8 +58,9 @@ static void print_global(const char *name, uint64_t requests, uint64_t sectors, 
             name, requests, sectors, ratio(sectors, requests), 100 * ratio(used, 32 * sectors));
 }
 
-void stats_print(const struct siltwin_sim_stats *s, uint64_t ctas, struct strbuf *out) {
-    print_classes(s, out);
+void stats_print(const struct siltwin_sim_stats *s, uint64_t ctas, uint64_t warps,
+                 struct strbuf *out) {
+    print_classes(s, warps, out);
     print_async(s, ctas, out);
     print_global("global loads", s->load_requests, s->load_sectors, s->load_used_bytes, out);
     print_global("global stores", s->store_requests, s->store_sectors, s->store_used_bytes, out);

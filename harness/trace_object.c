@@ -1,5 +1,6 @@
 /* The statements that declare: module, global, buffer with its generators. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "commands.h"
@@ -89,6 +90,16 @@ static bool scan_module_paths(struct trace_reader *r, const char **path) {
     return any || scan_expected(r, "a PTX file, or TARGET=FILE ...");
 }
 
+/* sm_90a runs on sm_90 alone, sm_90 and family code on what is not older. */
+static bool runs_on(const struct ir_module *ir, const char *target) {
+    const unsigned device = (unsigned)strtoul(target + 3, NULL, 10);
+    if (ir->target_suffix == 'a')
+        return ir->target == device;
+    if (ir->target_suffix == 'f')
+        return ir->target <= device && ir->target / 10u == device / 10u;
+    return ir->target <= device;
+}
+
 bool statement_module(struct trace_reader *r, const struct trace_place *place) {
     const char *name, *path;
     if (!trace_new_name(r, "the module's name", &name) || !scan_module_paths(r, &path))
@@ -100,6 +111,11 @@ bool statement_module(struct trace_reader *r, const struct trace_place *place) {
     module.file = open_file(r, place, path);
     if (!module.file || !load_text(r, &module) || !parse_ptx(r, place, &module))
         return false;
+    if (!runs_on(module.ir, r->trace->target)) {
+        const char suffix[2] = {module.ir->target_suffix, '\0'};
+        return scan_fail_at(r, place, EXIT_MACHINE, "module %s is for sm_%u%s, the device %s is %s",
+                            name, module.ir->target, suffix, r->trace->device, r->trace->target);
+    }
     struct trace_module *added = TRACE_ADD(r, r->trace->modules);
     if (!added)
         return false;

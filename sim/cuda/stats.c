@@ -207,6 +207,7 @@ static void count_event(void *ctx, const struct event *event) {
     case EVENT_MBARRIER: c->sums.mbarrier_phases += event->mbarrier.completed; break;
     case EVENT_TENSOR_COPY:
         c->sums.tma_instructions++;
+        c->sums.tma_store_instructions += event->tensor.access != ACCESS_READ;
         c->sums.tma_boxes += event->tensor.boxes;
         *(event->tensor.access == ACCESS_READ ? &c->sums.tma_load_bytes
                                               : &c->sums.tma_store_bytes) += event->tensor.bytes;

@@ -90,7 +90,7 @@ struct siltwin_sim_stats {
     uint64_t integer, floating, conversion, compare, move, control, global_memory, shared_memory,
         other_memory, atomic, barrier, mbarrier, warp_collective, matrix_move, async_copy,
         tensor_copy, tensor_core, tensor_memory, other;
-    uint64_t tma_instructions, tma_boxes, tma_load_bytes,
+    uint64_t tma_instructions, tma_store_instructions /* of these */, tma_boxes, tma_load_bytes,
         tma_store_bytes;                 /* cp.async.bulk.tensor */
     uint64_t mbarrier_phases;            /* completed */
     uint64_t mma_instructions, mma_flop; /* 2 * m * n * k each */

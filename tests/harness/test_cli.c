@@ -161,9 +161,8 @@ Test(cli, faults) {
     cr_assert(strstr(err, "small.ptx:143:"), "%s", err);
     CHECK(run_trace("launch m.stop grid 1 block 1\nexpect launch 1 fails 719 at m:143\n", ""), 0,
           "fails as expected: CUDA_ERROR_LAUNCH_FAILED", out);
-    CHECK(
-        run_trace("launch m.stop grid 1 block 1\nexpect launch 1 fails LAUNCH_FAILED\n", ""),
-        0, "as expected", out);
+    CHECK(run_trace("launch m.stop grid 1 block 1\nexpect launch 1 fails LAUNCH_FAILED\n", ""), 0,
+          "as expected", out);
     CHECK(run_trace("launch m.stop grid 1 block 1\nexpect launch 1 fails 719 at m:142\n", ""), 1,
           "it did not", err);
     CHECK(run_trace("buffer X u32 [4]\nlaunch m.misaligned grid 1 block 1 args &X\n"
