@@ -70,6 +70,21 @@ static bool build_constant(const struct ptx_raw *raw, enum ptx_type type, struct
     return true;
 }
 
+/* A function must have a body by the end of the module. */
+static bool note_func_use(struct ptx_parser *p, const struct ptx_raw *raw) {
+    if (p->module->funcs[raw->index].is_defined)
+        return true;
+    for (const struct ptx_func_use *use = p->func_uses; use != NULL; use = use->next)
+        if (use->func == raw->index)
+            return true;
+    struct ptx_func_use *use = arena_alloc(&p->scratch, sizeof *use, _Alignof(struct ptx_func_use));
+    if (use == NULL)
+        return ptx_no_memory(p);
+    *use = (struct ptx_func_use){raw->index, ptx_raw_place(raw), p->func_uses};
+    p->func_uses = use;
+    return true;
+}
+
 static bool build(const struct ptx_fit *f, const struct isa_item *item, enum ptx_type type,
                   const struct ptx_raw *raw, struct ir_operand *out) {
     *out = (struct ir_operand){.negated = raw->negated,
@@ -82,7 +97,7 @@ static bool build(const struct ptx_fit *f, const struct isa_item *item, enum ptx
     case RAW_REG: out->kind = IR_REG; return true;
     case RAW_SREG: out->kind = IR_SREG; return true;
     case RAW_SINK: out->kind = IR_SINK; return true;
-    case RAW_FUNC: out->kind = IR_FUNC; return true;
+    case RAW_FUNC: out->kind = IR_FUNC; return note_func_use(f->p, raw);
     case RAW_SYMBOL:
         out->kind = IR_SYMBOL;
         out->imm = raw->value;

@@ -303,6 +303,26 @@ static void finish_aliases(struct ptx_parser *p) {
     }
 }
 
+/* What every device offers without a definition (PTX manual: the functions that nvcc's text calls).
+ */
+static bool is_system_call(const char *name) {
+    static const char *const names[] = {
+        "vprintf",           "malloc", "free", "__assertfail", "cudaGetParameterBufferV2",
+        "cudaLaunchDeviceV2"};
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static void check_func_uses(struct ptx_parser *p) {
+    for (const struct ptx_func_use *use = p->func_uses; use != NULL; use = use->next) {
+        const struct ir_func *func = &p->module->funcs[use->func];
+        if (!func->is_defined && !is_system_call(func->name))
+            ptx_error(p, use->place, NULL, "function '%s' is called but not defined", func->name);
+    }
+}
+
 static bool finish_module(struct ptx_parser *p) {
     struct ir_module *module = p->module;
     module->symbols = ptx_keep(p, module->symbols, module->symbol_count, sizeof *module->symbols);
@@ -310,6 +330,7 @@ static bool finish_module(struct ptx_parser *p) {
     if (module->symbols == NULL || module->funcs == NULL)
         return false;
     finish_aliases(p);
+    check_func_uses(p);
     module->files = arena_array(p->arena, module->file_count, sizeof *module->files);
     if (module->files == NULL)
         return ptx_no_memory(p);

@@ -17,6 +17,13 @@ struct ptx_alias {
     struct ptx_alias *next;
 };
 
+/* The first use of a function that had no body then. */
+struct ptx_func_use {
+    int32_t func;
+    struct ptx_place place;
+    struct ptx_func_use *next;
+};
+
 struct ptx_file_entry {
     uint64_t number;
     const char *name;
@@ -39,6 +46,7 @@ struct ptx_parser {
     struct ptx_file_entry *file_entries;
     bool wants_debug, has_debug;
     struct ptx_alias *aliases;
+    struct ptx_func_use *func_uses;
 
     struct ptx_scope scopes[PTX_MAX_DEPTH];
     uint32_t depth;      /* index of the innermost scope; 0: module */
