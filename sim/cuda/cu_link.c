@@ -87,12 +87,23 @@ CUresult do_cuLinkComplete(CUlinkState handle, void **image, size_t *bytes) {
     return CUDA_SUCCESS;
 }
 
+static void link_free(struct link_state *state) {
+    cu_handle_free(&cu_root()->handles, state->handle);
+    free(state->text);
+    free(state);
+}
+
 CUresult do_cuLinkDestroy(CUlinkState handle) {
     struct link_state *state = find(handle);
     if (!state)
         return CUDA_ERROR_INVALID_HANDLE;
-    cu_handle_free(&cu_root()->handles, handle);
-    free(state->text);
-    free(state);
+    link_free(state);
     return CUDA_SUCCESS;
+}
+
+void cu_link_free_all(void) {
+    const struct cu_handles *handles = &cu_root()->handles;
+    for (uint32_t i = 0; i < handles->count; i++)
+        if (handles->slots[i].kind == CU_KIND_LINK)
+            link_free(handles->slots[i].object);
 }

@@ -149,6 +149,14 @@ void cu_allocations_free_of(const struct cu_context *context) {
             cu_allocation_free(all->sorted[i]);
 }
 
+void cu_allocations_destroy(void) {
+    struct cu_root *root = cu_root();
+    if (root->allocations)
+        free(root->allocations->sorted);
+    free(root->allocations);
+    root->allocations = NULL;
+}
+
 uint8_t *cu_device_bytes(CUdeviceptr address, size_t bytes) {
     return global_memory_host(cu_memory(), address, bytes);
 }

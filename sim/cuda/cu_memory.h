@@ -33,6 +33,8 @@ struct cu_allocation *cu_allocation_at_host(const void *host);
 CUresult cu_allocation_new(size_t bytes, enum cu_memory_kind kind, void *host,
                            struct cu_allocation **out);
 void cu_allocation_free(struct cu_allocation *allocation);
+/* The table itself, once every context has ended. */
+void cu_allocations_destroy(void);
 void cu_allocations_free_of(const struct cu_context *context);
 
 /* Host bytes of a range of device memory (allocations and module variables); NULL when it is not

@@ -54,6 +54,9 @@ struct cu_load {
 CUresult cu_module_load(const struct cu_load *load, struct cu_module **module);
 void cu_module_free(struct cu_module *module);
 
+/* Gives back the linker states that nobody destroyed (cu_link.c). */
+void cu_link_free_all(void);
+
 /* A file's bytes with a zero behind them, to be freed; NULL with *code set. */
 char *cu_read_file(const char *path, CUresult *code);
 

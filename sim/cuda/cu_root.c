@@ -34,6 +34,8 @@ static CUresult check_context(void) {
 
 CUresult cu_enter(enum cu_scope scope) {
     pthread_mutex_lock(&cuda_root.lock);
+    if (cuda_root.ended)
+        return CUDA_ERROR_DEINITIALIZED;
     if (scope == CU_SCOPE_ANYTIME)
         return CUDA_SUCCESS;
     if (!cuda_root.initialised)

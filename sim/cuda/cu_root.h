@@ -48,8 +48,8 @@ struct cu_last_fault {
 };
 
 struct cu_root {
-    pthread_mutex_t lock; /* recursive: callbacks of a program may call back */
-    bool initialised;
+    pthread_mutex_t lock;             /* recursive: callbacks of a program may call back */
+    bool initialised, ended;          /* cuInit was called; the library is being unloaded */
     const struct device_model *model; /* NULL until it is chosen */
     struct cu_handles handles;
     struct cu_context *contexts; /* the primary one too, once it was retained */

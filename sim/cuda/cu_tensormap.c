@@ -63,7 +63,8 @@ CUresult do_cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, c
         .l2_promotion = (uint32_t)l2_promotion,
         .fill = (uint32_t)oob_fill,
     };
-    for (cuuint32_t i = 0; i < rank && i < TMAP_RANK_MAX; i++) {
+    /* Of a rank that cannot be, nothing else is looked at. */
+    for (cuuint32_t i = 0; i < rank && rank <= TMAP_RANK_MAX; i++) {
         tmap.dim_elems[i] = dims[i];
         tmap.stride_bytes[i] = i > 0 ? stride_bytes[i - 1] : 0;
         tmap.box_elems[i] = box[i];
