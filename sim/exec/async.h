@@ -47,6 +47,7 @@ struct async_op {
         uint8_t bytes[ASYNC_PAYLOAD_BYTES];
         uint64_t align;
     } payload;
+    void *owned;           /* from malloc, or NULL: the queue frees it with the operation */
     struct async_op *next; /* the queue's own */
 };
 

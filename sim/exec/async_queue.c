@@ -23,6 +23,7 @@ bool async_create(struct cta *cta) {
 static void free_list(struct async_op *op) {
     while (op != NULL) {
         struct async_op *next = op->next;
+        free(op->owned);
         free(op);
         op = next;
     }
@@ -67,6 +68,7 @@ struct async_op *async_new(struct cta *cta, const struct warp *w, const struct x
     op->id = q->next_id++;
     op->after = 0;
     op->owner = 0;
+    op->owned = NULL;
     op->warp = w->index;
     op->lane = lane;
     op->insn = x;
@@ -122,6 +124,8 @@ static bool take_effect(struct cta *cta, struct async_op *op) {
     op->next = NULL;
     bool fine = op->effect(cta, op);
     tell(cta, op, EVENT_ASYNC_COMPLETE);
+    free(op->owned);
+    op->owned = NULL;
     op->next = q->unused;
     q->unused = op;
     cta_changed(cta);

@@ -2,6 +2,8 @@
 #include "copy_operands.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "bulk_group.h"
 #include "exec.h"
@@ -73,19 +75,64 @@ static struct bulk_group *groups_of(struct cta *cta, const struct async_op *op) 
     return cta_thread_data(cta, THREAD_BULK_GROUPS, op->warp, op->lane, sizeof(struct bulk_group));
 }
 
-bool copy_join_group(struct cta *cta, struct async_op *op, uint64_t *group) {
-    struct bulk_group *groups = groups_of(cta, op);
-    if (groups == NULL)
-        return cta_fault(cta, op, FAULT_NO_MEMORY, "no host memory for bulk groups");
-    *group = bulk_group_add(groups);
-    op->owner = async_owner(ASYNC_OWNER_BULK, op->warp, op->lane);
-    return true;
+static struct async_op *new_part(struct warp *w, const struct xinsn *x, unsigned lane,
+                                 async_effect *effect, enum async_owner_kind owner,
+                                 const struct copy_store *payload, size_t payload_bytes) {
+    struct async_op *op = async_new(w->cta, w, x, lane, effect);
+    if (op == NULL)
+        return NULL;
+    memcpy(op->payload.bytes, payload, payload_bytes);
+    op->owner = async_owner(owner, w->index, lane);
+    return op;
 }
 
-void copy_leave_group(struct cta *cta, const struct async_op *op, uint64_t group) {
-    struct bulk_group *groups = groups_of(cta, op);
-    bulk_group_read(groups, group);
-    bulk_group_complete(groups, group);
+/* Reading and writing apart; frees the staging memory unless the writing part has it. */
+static bool issue_parts(struct warp *w, const struct xinsn *x, unsigned lane,
+                        const struct copy_store_effects *effects, const struct copy_store *payload,
+                        size_t payload_bytes) {
+    struct async_op *read =
+        new_part(w, x, lane, effects->read, ASYNC_OWNER_BULK_READ, payload, payload_bytes);
+    uint64_t read_id = read != NULL ? read->id : 0;
+    struct async_op *write = NULL;
+    if (read != NULL && async_issue(w->cta, read))
+        write = new_part(w, x, lane, effects->write, ASYNC_OWNER_BULK, payload, payload_bytes);
+    if (write == NULL) {
+        free(payload->staging);
+        return false;
+    }
+    write->owned = payload->staging;
+    write->after = read_id;
+    return async_issue(w->cta, write);
+}
+
+bool copy_issue_store(struct warp *w, const struct xinsn *x, unsigned lane,
+                      const struct copy_store_effects *effects, struct copy_store *payload,
+                      size_t payload_bytes, uint32_t staging_bytes) {
+    struct cta *cta = w->cta;
+    struct bulk_group *groups =
+        cta_thread_data(cta, THREAD_BULK_GROUPS, w->index, lane, sizeof(struct bulk_group));
+    bool staged = cta->launch->policy != POLICY_EAGER;
+    payload->staging = staged ? malloc((size_t)staging_bytes + 1) : NULL;
+    if (groups == NULL || (staged && payload->staging == NULL)) {
+        free(payload->staging);
+        warp_fault(w, x, FAULT_NO_MEMORY, UINT32_C(1) << lane, "no host memory for a bulk store");
+        return false;
+    }
+    payload->group = bulk_group_add(groups);
+    if (!staged) {
+        struct async_op *op =
+            new_part(w, x, lane, effects->both, ASYNC_OWNER_BULK, payload, payload_bytes);
+        return op != NULL && async_issue(cta, op);
+    }
+    return issue_parts(w, x, lane, effects, payload, payload_bytes);
+}
+
+void copy_store_read(struct cta *cta, const struct async_op *op, uint64_t group) {
+    bulk_group_read(groups_of(cta, op), group);
+}
+
+void copy_store_written(struct cta *cta, const struct async_op *op, uint64_t group) {
+    bulk_group_complete(groups_of(cta, op), group);
 }
 
 void copy_tell(struct warp *w, const struct xinsn *x, unsigned lane, enum event_access access,

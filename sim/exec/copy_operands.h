@@ -39,10 +39,26 @@ enum step copy_mbarrier_fault(struct warp *w, const struct xinsn *x, unsigned la
 uint8_t *copy_shared_bytes(struct cta *cta, const struct async_op *op, uint32_t address,
                            uint32_t size_bytes);
 
-/* The bulk copy joins the open bulk group of its thread: sets op->owner; false without memory. */
-bool copy_join_group(struct cta *cta, struct async_op *op, uint64_t *group);
-/* It has read its source and made its writes. */
-void copy_leave_group(struct cta *cta, const struct async_op *op, uint64_t group);
+/* Copies to global memory, which a bulk group completes. Under eager one operation reads and
+ * writes; else one reads the source into host memory and another, after it, writes: .read waits for
+ * the first alone. The payload of all three effects begins with this. */
+struct copy_store {
+    uint64_t group;   /* of the thread */
+    uint8_t *staging; /* of the reading effect: where the bytes go */
+};
+struct copy_store_effects {
+    async_effect *both;
+    async_effect *read;  /* calls copy_store_read at its end */
+    async_effect *write; /* finds the bytes at op->owned; calls copy_store_written at its end */
+};
+
+/* Joins the thread's open bulk group and queues the operations. `payload` is copied, its head
+ * filled in. False with a fault recorded. */
+bool copy_issue_store(struct warp *w, const struct xinsn *x, unsigned lane,
+                      const struct copy_store_effects *effects, struct copy_store *payload,
+                      size_t payload_bytes, uint32_t staging_bytes);
+void copy_store_read(struct cta *cta, const struct async_op *op, uint64_t group);
+void copy_store_written(struct cta *cta, const struct async_op *op, uint64_t group);
 
 /* Tells the observers of one TMA instruction that moves `bytes` of global memory. */
 void copy_tell(struct warp *w, const struct xinsn *x, unsigned lane, enum event_access access,

@@ -2,8 +2,7 @@
  * prefetch (manual, "Data Movement and Conversion Instructions: Bulk copy"). Addresses are
  * multiples of 16, else 716. A size is cut to a multiple of 16: what is left over is neither copied
  * nor counted, and less than 16 bytes copy nothing and complete nothing (seen on an H200,
- * traces/silicon/observations.md 1 to 3). A store reads and writes in one step, so .read waits as
- * long as the full wait. */
+ * traces/silicon/observations.md 1 to 3). */
 #include <inttypes.h>
 #include <string.h>
 
@@ -14,12 +13,13 @@ enum { BULK_ALIGN_BYTES = 16 };
 
 /* Payload of an operation. */
 struct bulk_copy {
+    struct copy_store store; /* of copies to global memory */
     uint64_t global;
-    uint64_t group; /* of copies to global memory */
     uint32_t shared, shared_source;
     uint32_t size_bytes;
     uint32_t mbarrier;
     uint16_t byte_mask; /* of each 16 bytes, .cp_mask */
+    bool reduces;
     enum tma_reduce_op reduce_op;
     enum tmap_type type;
 };
@@ -92,49 +92,59 @@ static bool reduce_shared_effect(struct cta *cta, struct async_op *op) {
     return cta_complete_tx(cta, op, copy->mbarrier, copy->size_bytes);
 }
 
-/* Both ends of a copy to global memory; false with a fault recorded. */
-static bool store_ends(struct cta *cta, struct async_op *op, uint8_t **to, const uint8_t **from) {
+/* What a copy to global memory does with its bytes. */
+static bool write_bytes(struct cta *cta, struct async_op *op, const uint8_t *from) {
     const struct bulk_copy *copy = copy_of(op);
-    *from = copy_shared_bytes(cta, op, copy->shared_source, copy->size_bytes);
-    *to = *from == NULL ? NULL : cta_global(cta, op, copy->global, copy->size_bytes);
-    return *to != NULL;
+    if (copy->size_bytes == 0)
+        return true;
+    uint8_t *to = cta_global(cta, op, copy->global, copy->size_bytes);
+    if (to == NULL)
+        return false;
+    if (copy->reduces) {
+        tma_reduce(copy->reduce_op, copy->type, to, from, copy->size_bytes);
+    } else if (copy->byte_mask == 0xffff) {
+        memcpy(to, from, copy->size_bytes);
+    } else {
+        for (uint32_t i = 0; i < copy->size_bytes; i++) {
+            if (copy->byte_mask >> i % BULK_ALIGN_BYTES & 1)
+                to[i] = from[i];
+        }
+    }
+    return true;
 }
 
 static bool store_effect(struct cta *cta, struct async_op *op) {
     const struct bulk_copy *copy = copy_of(op);
-    uint8_t *to;
-    const uint8_t *from;
-    if (copy->size_bytes > 0) {
-        if (!store_ends(cta, op, &to, &from))
-            return false;
-        for (uint32_t i = 0; copy->byte_mask != 0xffff && i < copy->size_bytes; i++) {
-            if (copy->byte_mask >> i % BULK_ALIGN_BYTES & 1)
-                to[i] = from[i];
-        }
-        if (copy->byte_mask == 0xffff)
-            memcpy(to, from, copy->size_bytes);
-    }
-    copy_leave_group(cta, op, copy->group);
+    const uint8_t *from = copy_shared_bytes(cta, op, copy->shared_source, copy->size_bytes);
+    if (from == NULL || !write_bytes(cta, op, from))
+        return false;
+    copy_store_read(cta, op, copy->store.group);
+    copy_store_written(cta, op, copy->store.group);
     return true;
 }
 
-static bool reduce_effect(struct cta *cta, struct async_op *op) {
+static bool read_effect(struct cta *cta, struct async_op *op) {
     const struct bulk_copy *copy = copy_of(op);
-    uint8_t *to;
-    const uint8_t *from;
-    if (copy->size_bytes > 0) {
-        if (!store_ends(cta, op, &to, &from))
-            return false;
-        tma_reduce(copy->reduce_op, copy->type, to, from, copy->size_bytes);
-    }
-    copy_leave_group(cta, op, copy->group);
+    const uint8_t *from = copy_shared_bytes(cta, op, copy->shared_source, copy->size_bytes);
+    if (from == NULL)
+        return false;
+    memcpy(copy->store.staging, from, copy->size_bytes);
+    copy_store_read(cta, op, copy->store.group);
+    return true;
+}
+
+static bool write_effect(struct cta *cta, struct async_op *op) {
+    if (!write_bytes(cta, op, op->owned))
+        return false;
+    copy_store_written(cta, op, copy_of(op)->store.group);
     return true;
 }
 
 /* xinsn.data: what the selector found out. */
 struct bulk_insn {
-    async_effect *effect;
+    async_effect *effect; /* of copies that an mbarrier completes */
     enum ptx_space to, from;
+    bool reduces;
     enum tma_reduce_op reduce_op;
     enum tmap_type type;
 };
@@ -169,7 +179,10 @@ static bool issue_load(struct warp *w, const struct xinsn *x, unsigned lane) {
 /* Copies that a bulk group completes: [d], [s], size{, policy}{, mask}. */
 static bool issue_store(struct warp *w, const struct xinsn *x, unsigned lane) {
     const struct bulk_insn *how = x->data;
-    struct bulk_copy copy = {.reduce_op = how->reduce_op, .type = how->type, .byte_mask = 0xffff};
+    struct bulk_copy copy = {.reduces = how->reduces,
+                             .reduce_op = how->reduce_op,
+                             .type = how->type,
+                             .byte_mask = 0xffff};
     if (!read_global(w, x, &x->ops[0], lane, &copy) ||
         !copy_shared_address(w, x, &x->ops[1], SPACE_SHARED, lane, BULK_ALIGN_BYTES,
                              &copy.shared_source))
@@ -177,12 +190,9 @@ static bool issue_store(struct warp *w, const struct xinsn *x, unsigned lane) {
     read_size(w, &x->ops[2], lane, &copy);
     if (ir_has(x->ir, QUAL_CP_MASK))
         copy.byte_mask = (uint16_t)xop_lane(w, &x->ops[4], lane);
-    struct async_op *op = async_new(w->cta, w, x, lane, how->effect);
-    if (op == NULL || !copy_join_group(w->cta, op, &copy.group))
-        return false;
-    *copy_of(op) = copy;
+    static const struct copy_store_effects effects = {store_effect, read_effect, write_effect};
     copy_tell(w, x, lane, ACCESS_WRITE, copy.size_bytes);
-    return async_issue(w->cta, op);
+    return copy_issue_store(w, x, lane, &effects, &copy.store, sizeof copy, copy.size_bytes);
 }
 
 static enum step load_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
@@ -209,7 +219,8 @@ static exec_fn *select_bulk(struct decode *d, struct xinsn *x, async_effect *eff
         return decode_unsupported(d, x, "the host has no memory left");
     *how =
         (struct bulk_insn){.effect = effect, .to = ir_space(x->ir, 0), .from = ir_space(x->ir, 1)};
-    if (copy_reduce_op(x->ir, &how->reduce_op))
+    how->reduces = copy_reduce_op(x->ir, &how->reduce_op);
+    if (how->reduces)
         how->type = copy_reduce_type((enum ptx_type)x->ir->types[0]);
     x->data = how;
     return fn;
@@ -222,9 +233,9 @@ static exec_fn *select_bulk(struct decode *d, struct xinsn *x, async_effect *eff
     }
 SELECT_BULK(load, load_effect, load_fn)
 SELECT_BULK(shared, shared_effect, load_fn)
-SELECT_BULK(store, store_effect, store_fn)
+SELECT_BULK(store, NULL, store_fn)
 SELECT_BULK(reduce_shared, reduce_shared_effect, load_fn)
-SELECT_BULK(reduce, reduce_effect, store_fn)
+SELECT_BULK(reduce, NULL, store_fn)
 
 /* A prefetch moves nothing that a program can see. */
 static enum step prefetch_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
@@ -272,9 +283,10 @@ static enum step wait_group_fn(struct warp *w, const struct xinsn *x, uint32_t m
         if (groups == NULL)
             return warp_fault(w, x, FAULT_NO_MEMORY, mask, "no host memory for bulk groups");
         if (!bulk_group_waited(groups, count, reads_only)) {
+            enum async_owner_kind owner = reads_only ? ASYNC_OWNER_BULK_READ : ASYNC_OWNER_BULK;
             w->wait = (struct wait){.kind = WAIT_BULK_GROUP,
                                     .address = count,
-                                    .detail = async_owner(ASYNC_OWNER_BULK, w->index, lane)};
+                                    .detail = async_owner(owner, w->index, lane)};
             return STEP_WAIT;
         }
     }

@@ -3,6 +3,7 @@
  * The walk and its rules are units/tma; the map is read and the coordinates are judged when the
  * instruction issues, the bytes move when the operation completes. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "copy_operands.h"
 #include "exec.h"
@@ -10,8 +11,8 @@
 
 /* Payload of an operation. */
 struct tensor_copy {
+    struct copy_store store; /* of stores and reductions */
     struct tma_walk walk;
-    uint64_t group;    /* of stores and reductions */
     uint32_t mbarrier; /* of loads */
 };
 _Static_assert(sizeof(struct tensor_copy) <= ASYNC_PAYLOAD_BYTES, "payload fits");
@@ -43,6 +44,11 @@ static uint8_t *row_bytes(struct cta *cta, const struct async_op *op, struct glo
     return range->host + (step->global_address - range->address);
 }
 
+static bool row_is_shared(struct cta *cta, const struct async_op *op, const struct tma_step *step) {
+    return copy_shared_bytes(cta, op, step->shared_first, step->shared_end - step->shared_first) !=
+           NULL;
+}
+
 /* Rows of a box are a stride apart, too far for the host's own prefetcher: most of a copy's time
  * would be waiting for them. */
 enum { ROWS_AHEAD = 8, HOST_LINE_BYTES = 64 };
@@ -59,8 +65,7 @@ static bool load_effect(struct cta *cta, struct async_op *op) {
     struct tma_step step;
     while (tma_next(&copy->walk, &step)) {
         const uint8_t *global = NULL;
-        if (copy_shared_bytes(cta, op, step.shared_first, step.shared_end - step.shared_first) ==
-            NULL)
+        if (!row_is_shared(cta, op, &step))
             return false;
         if (step.valid_bytes > 0) {
             global = row_bytes(cta, op, &rows, &step);
@@ -78,8 +83,7 @@ static bool store_effect(struct cta *cta, struct async_op *op) {
     struct global_rows rows = {0};
     struct tma_step step;
     while (tma_next(&copy->walk, &step)) {
-        if (copy_shared_bytes(cta, op, step.shared_first, step.shared_end - step.shared_first) ==
-            NULL)
+        if (!row_is_shared(cta, op, &step))
             return false;
         if (step.valid_bytes == 0)
             continue;
@@ -91,7 +95,46 @@ static bool store_effect(struct cta *cta, struct async_op *op) {
         else
             tma_step_store(&copy->walk, &step, cta->shared, global);
     }
-    copy_leave_group(cta, op, copy->group);
+    copy_store_read(cta, op, copy->store.group);
+    copy_store_written(cta, op, copy->store.group);
+    return true;
+}
+
+/* The rows' valid bytes, one row behind the other, to the staging memory. */
+static bool read_effect(struct cta *cta, struct async_op *op) {
+    struct tensor_copy *copy = copy_of(op);
+    uint8_t *to = copy->store.staging;
+    struct tma_step step;
+    while (tma_next(&copy->walk, &step)) {
+        if (!row_is_shared(cta, op, &step))
+            return false;
+        if (step.valid_bytes > 0)
+            tma_step_store(&copy->walk, &step, cta->shared, to);
+        to += step.valid_bytes;
+    }
+    copy_store_read(cta, op, copy->store.group);
+    return true;
+}
+
+static bool write_effect(struct cta *cta, struct async_op *op) {
+    struct tensor_copy *copy = copy_of(op);
+    const struct tma_request *request = &copy->walk.request;
+    const uint8_t *from = op->owned;
+    struct global_rows rows = {0};
+    struct tma_step step;
+    for (; tma_next(&copy->walk, &step); from += step.valid_bytes) {
+        uint8_t *global = step.valid_bytes == 0 ? NULL : row_bytes(cta, op, &rows, &step);
+        if (step.valid_bytes == 0)
+            continue;
+        if (global == NULL)
+            return false;
+        if (request->kind == TMA_REDUCE)
+            tma_reduce(request->reduce_op, (enum tmap_type)copy->walk.map.type, global, from,
+                       step.valid_bytes);
+        else
+            memcpy(global, from, step.valid_bytes);
+    }
+    copy_store_written(cta, op, copy->store.group);
     return true;
 }
 
@@ -174,12 +217,9 @@ static bool issue_store(struct warp *w, const struct xinsn *x, unsigned lane) {
     if (!copy_shared_address(w, x, &x->ops[1], SPACE_SHARED, lane, 1, &request.shared_address) ||
         !begin_walk(w, x, &x->ops[0], lane, &request, &copy.walk))
         return false;
-    struct async_op *op = async_new(w->cta, w, x, lane, store_effect);
-    if (op == NULL || !copy_join_group(w->cta, op, &copy.group))
-        return false;
-    *copy_of(op) = copy;
+    static const struct copy_store_effects effects = {store_effect, read_effect, write_effect};
     copy_tell(w, x, lane, ACCESS_WRITE, copy.walk.box_bytes);
-    return async_issue(w->cta, op);
+    return copy_issue_store(w, x, lane, &effects, &copy.store, sizeof copy, copy.walk.box_bytes);
 }
 
 static enum step load_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {

@@ -101,8 +101,11 @@ static void read_sequences(struct sequences *s) {
         char name[24], *end;
         int used = 0;
         s->first[row] = step;
-        for (; sscanf(op, " %23[^:]:%" SCNu32 "%n", name, &s->steps[step][1], &used) == 2;
+        uint32_t operand;
+        for (; sscanf(op, " %23[^:]:%" SCNu32 "%n", name, &operand, &used) == 2;
              op += used, step++) {
+            cr_assert(step < STEPS);
+            s->steps[step][1] = operand;
             s->steps[step][0] = op_number(name);
             s->tokens[step] = strtoull(token, &end, 16);
             token = end;
