@@ -31,8 +31,9 @@ bool tma_reduce_is_known(enum tma_reduce_op op, enum tmap_type type);
  * pair is known. Source: oracle tma/hw-H200-store, 460 reductions: integers wrap, floats round to
  * nearest even, whole elements.
  * TMAP_FLOAT32 add flushes subnormal operands and results, FLOAT16 and BFLOAT16 keep them (PTX
- * manual, cp.reduce.async.bulk: .add.f32, .add.noftz). Of subnormals and NaN no silicon row tells;
- * NaN is handled as by the scalar instructions. */
+ * manual, cp.reduce.async.bulk: .add.f32, .add.noftz); no silicon row has one. NaN is handled as by
+ * the scalar instructions, which for min and max of the half types is what an H200 does
+ * (traces/silicon/observations.md 8). */
 void tma_reduce(enum tma_reduce_op op, enum tmap_type type, uint8_t *dst, const uint8_t *src,
                 size_t size_bytes);
 
