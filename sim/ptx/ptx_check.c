@@ -6,16 +6,52 @@
 #include "ptx_fit.h"
 #include "ptx_syntax.h"
 
+/* One operand as the manual would write it: d, [a], d|p, {d, ...}, [map, {...}]. */
+static void describe_item(const struct isa_item *item, struct strbuf *out) {
+    const char *open = "", *close = "";
+    if (item->kind == ISA_ITEM_ADDRESS) {
+        open = "[";
+        close = "]";
+    } else if (item->kind == ISA_ITEM_TENSOR) {
+        open = "[";
+        close = ", {coordinates}]";
+    } else if (item->kind == ISA_ITEM_ARGS) {
+        open = "(";
+        close = ", ...)";
+    } else if (item->list != ISA_LIST_NONE && item->list != ISA_LIST_VECTOR) {
+        open = "{";
+        close = ", ...}";
+    } else if (item->pair != ISA_PAIR_NONE) {
+        close = item->pair == ISA_PAIR_REQUIRED ? "|p" : "{|p}";
+    }
+    strbuf_printf(out, "%s%.*s%s", open, item->name_length, item->name, close);
+}
+
+static void describe_operands(const struct isa_pattern *pattern, struct strbuf *out) {
+    for (unsigned i = 0; i < pattern->item_count; i++) {
+        const struct isa_item *item = &pattern->items[i];
+        bool leads = i == 0 && item->optional;
+        bool follows = i > 0 && !(i == 1 && pattern->items[0].optional);
+        strbuf_puts(out, i == 0 ? (leads ? " {" : " ") : "");
+        strbuf_puts(out, i > 0 && item->optional ? "{" : "");
+        strbuf_puts(out, follows ? ", " : "");
+        describe_item(item, out);
+        strbuf_puts(out, leads ? ", }" : item->optional ? "}" : "");
+    }
+    strbuf_puts(out, pattern->item_count == 0 ? " without operands" : "");
+}
+
 static void report_misfit(struct ptx_parser *p, const struct ptx_mnemonic *mnemonic,
                           const struct ptx_misfit *misfit, const struct isa_pattern *pattern,
                           struct ptx_place place) {
-    const struct isa_row *row = isa_row(pattern->form);
-    char note[300];
-    snprintf(note, sizeof note, "expected: %s %s; manual: %s", mnemonic->text,
-             row->operands[0] ? row->operands : "without operands", row->manual);
+    struct strbuf note = {0};
+    strbuf_printf(&note, "expected: %s", mnemonic->text);
+    describe_operands(pattern, &note);
+    strbuf_printf(&note, "; manual: %s", isa_row(pattern->form)->manual);
     if (misfit->where != NULL)
         place = ptx_raw_place(misfit->where);
-    ptx_error(p, place, note, "'%s': %s", mnemonic->text, misfit->what);
+    ptx_error(p, place, strbuf_text(&note), "'%s': %s", mnemonic->text, misfit->what);
+    strbuf_free(&note);
 }
 
 static bool is_unsupported(struct ptx_parser *p, const struct ptx_mnemonic *mnemonic,

@@ -396,10 +396,13 @@ static bool fit_args(const struct ptx_fit *f, const struct isa_item *item,
         const struct ptx_raw *arg = &raw->elems[i];
         bool is_param = arg->kind == RAW_SYMBOL && !arg->indexed &&
                         f->p->module->symbols[arg->index].space == SPACE_PARAM;
-        bool is_value = arg->kind == RAW_REG || (!item->output && ptx_raw_is_constant(arg)) ||
+        bool is_value = arg->kind == RAW_REG ||
+                        (!item->output && ptx_raw_is_constant(arg) && arg->kind != RAW_FLOAT) ||
                         (item->output && arg->kind == RAW_SINK);
         if (!is_param && !is_value)
-            return refuse(f, arg, "an argument is a register, a constant or a .param variable");
+            return refuse(
+                f, arg,
+                "an argument is a register, an integer, 0f or 0d bits, or a .param variable");
     }
     return true;
 }

@@ -237,12 +237,19 @@ static bool parse_head(struct ptx_parser *p, bool is_extern, struct ptx_place *p
 
 /* What is known before the body: so that the function can call itself. */
 static bool publish(struct ptx_parser *p) {
+    enum { MAX_MODULE_REGS = 1 << 23 };
     struct ir_func *func = &p->func;
     struct ir_func *out = &p->module->funcs[p->func_index];
     *out = *func;
     out->regs = ptx_keep(p, func->regs, func->reg_count, sizeof *func->regs);
     out->insns = ptx_keep(p, func->insns, func->insn_count, sizeof *func->insns);
     out->lists = ptx_keep(p, func->lists, func->list_count, sizeof *func->lists);
+    p->total_regs += func->reg_count;
+    if (p->total_regs > MAX_MODULE_REGS) {
+        ptx_error_status(p, STATUS_UNSUPPORTED, (struct ptx_place){func->line, func->column, 1},
+                         NULL, "a module with more than %d registers", MAX_MODULE_REGS);
+        return false;
+    }
     return out->regs != NULL && out->insns != NULL && out->lists != NULL;
 }
 
@@ -261,8 +268,12 @@ static bool parse_definition(struct ptx_parser *p, bool is_extern) {
 }
 
 bool ptx_parse_func(struct ptx_parser *p, bool is_entry, bool is_extern, bool is_visible) {
-    p->func = (struct ir_func){.is_entry = is_entry, .is_visible = is_visible};
-    p->reg_capacity = p->insn_capacity = p->list_capacity = 0;
+    /* the arrays of the last function are filled again: what it holds was copied */
+    p->func = (struct ir_func){.is_entry = is_entry,
+                               .is_visible = is_visible,
+                               .regs = p->func.regs,
+                               .insns = p->func.insns,
+                               .lists = p->func.lists};
     p->shared_bytes = 0;
     p->loc_file = -1;
     p->loc_line = 0;

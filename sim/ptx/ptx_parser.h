@@ -53,6 +53,7 @@ struct ptx_parser {
     struct ir_func func; /* the one being parsed */
     int32_t func_index;  /* -1 at module scope */
     uint32_t reg_capacity, insn_capacity, list_capacity;
+    uint64_t total_regs; /* of all functions so far */
     int32_t loc_file;
     uint32_t loc_line;
     uint64_t shared_bytes; /* of the function's own .shared variables */

@@ -5,7 +5,7 @@
 #include "ptx_syntax.h"
 
 /* A kernel's registers live in one index space; this many are beyond any program. */
-enum { MAX_REGS = 1 << 20, MAX_DIMS = 8, MAX_ALIGN = 1 << 16 };
+enum { MAX_REGS = 1 << 18, MAX_DIMS = 8, MAX_ALIGN = 1 << 16 };
 static const uint64_t MAX_VARIABLE_BYTES = UINT64_C(1) << 40;
 
 bool ptx_parse_type(struct ptx_parser *p, const char *what, enum ptx_type *type) {
