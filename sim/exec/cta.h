@@ -62,6 +62,7 @@ enum thread_data {
     THREAD_CP_ASYNC,
     THREAD_TCGEN05_ST,
     THREAD_TCGEN05_MMA,
+    THREAD_WGMMA,
     THREAD_DATA_COUNT
 };
 void *cta_thread_data(struct cta *cta, enum thread_data kind, uint32_t warp, unsigned lane,

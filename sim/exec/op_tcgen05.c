@@ -8,23 +8,6 @@
 #include "int_lanes.h"
 #include "tmem.h"
 
-bool tcgen05_aligned(struct warp *w, const struct xinsn *x, uint32_t mask, enum step *step) {
-    *step = STEP_NEXT;
-    if (!warp_has_lanes(w, w->live)) {
-        *step = STEP_WAIT;
-        return false;
-    }
-    if (mask != w->live) {
-        *step =
-            warp_fault(w, x, FAULT_UNSUPPORTED, w->live & ~mask,
-                       "a .sync.aligned instruction must be executed by all threads of the warp "
-                       "together, but the guard keeps lanes 0x%08x away",
-                       w->live & ~mask);
-        return false;
-    }
-    return true;
-}
-
 bool tcgen05_columns(struct warp *w, const struct xinsn *x, uint32_t lanes, uint32_t first,
                      uint32_t count) {
     enum tmem_error error =
@@ -69,7 +52,7 @@ static enum step tmem_fault(struct warp *w, const struct xinsn *x, enum tmem_err
 /* The address goes to shared memory with an ordinary store of the generic proxy. */
 static enum step alloc_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
     enum step step;
-    if (!tcgen05_aligned(w, x, mask, &step))
+    if (!warp_aligned(w, x, mask, &step))
         return step;
     unsigned lane = (unsigned)__builtin_ctz(mask);
     uint32_t columns = xop_u32(w, &x->ops[1])[lane], address;
@@ -94,7 +77,7 @@ ONE_SELECT(tcgen05_alloc, alloc_fn)
 
 static enum step dealloc_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
     enum step step;
-    if (!tcgen05_aligned(w, x, mask, &step))
+    if (!warp_aligned(w, x, mask, &step))
         return step;
     unsigned lane = (unsigned)__builtin_ctz(mask);
     enum tmem_error error =
@@ -109,7 +92,7 @@ ONE_SELECT(tcgen05_dealloc, dealloc_fn)
 
 static enum step relinquish_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
     enum step step;
-    if (!tcgen05_aligned(w, x, mask, &step))
+    if (!warp_aligned(w, x, mask, &step))
         return step;
     tmem_relinquish(w->cta->tmem_allocator, &w->cta->tmem_cta);
     warp_progress(w);

@@ -65,7 +65,7 @@ static enum step ld_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
     const struct xop *list = &x->ops[0];
     enum step step;
     uint32_t lane_base, column_base;
-    if (!tcgen05_aligned(w, x, mask, &step))
+    if (!warp_aligned(w, x, mask, &step))
         return step;
     if (!place(w, x, &x->ops[1], mask, &lane_base, &column_base))
         return STEP_FAULT;
@@ -118,7 +118,7 @@ static enum step st_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
     const struct xop *list = &x->ops[x->ops[1].kind == XOP_VECTOR ? 1 : 2];
     enum step step;
     uint32_t lane_base, column_base;
-    if (!tcgen05_aligned(w, x, mask, &step))
+    if (!warp_aligned(w, x, mask, &step))
         return step;
     if (!place(w, x, &x->ops[0], mask, &lane_base, &column_base))
         return STEP_FAULT;
@@ -155,14 +155,14 @@ exec_fn *op_tcgen05_st(struct decode *d, struct xinsn *x) {
 /* Loads are done when they issue, so only the lanes must have come together. */
 static enum step wait_ld_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
     enum step step;
-    tcgen05_aligned(w, x, mask, &step);
+    warp_aligned(w, x, mask, &step);
     return step;
 }
 ONE_SELECT(tcgen05_wait_ld, wait_ld_fn)
 
 static enum step wait_st_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
     enum step step;
-    if (!tcgen05_aligned(w, x, mask, &step))
+    if (!warp_aligned(w, x, mask, &step))
         return step;
     const uint64_t *last = last_store(w);
     if (last == NULL)

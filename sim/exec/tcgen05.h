@@ -1,15 +1,11 @@
 #ifndef SILTWIN_TCGEN05_H
 #define SILTWIN_TCGEN05_H
 
+#include "aligned.h"
 #include "cta.h"
 #include "warp.h"
 
 /* What the three files of tcgen05 instructions share. */
-
-/* For .sync.aligned forms: true when all live lanes of the warp execute the instruction together.
- * Else *step is what to return: STEP_WAIT until they have come, or a fault when a guard keeps some
- * away, which the manual forbids. */
-bool tcgen05_aligned(struct warp *w, const struct xinsn *x, uint32_t mask, enum step *step);
 
 /* Checks that columns first .. first + count - 1 are allocated to this CTA. What silicon does with
  * others is unknown; here it is fault 715 with the reason. */

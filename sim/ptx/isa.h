@@ -23,7 +23,8 @@
  *           "{, policy:b64@L2::cache_hint}".
  *           An item is [=[?]]name:spec, or name in square brackets for an address.
  *             =      written by the instruction, must be a register;  =? : `_` may stand there (and
- *                    for elements of a vector); =_:b64 : only `_` may stand there
+ *                    for elements of a vector);  =+ : read as well, and written at any time later
+ *                    (wgmma): its storage is never shared; =_:b64 : only `_` may stand there
  *           spec
  *             T0..T3      register or immediate of that type; u32, b64, pred ...: of a fixed type
  *             W0          the type of T0 with twice its width (mul.wide)

@@ -292,6 +292,7 @@ static const char *compile_item(struct cursor *c, struct isa_item *item, uint8_t
     item->type_group = -1;
     item->output = take(c, '=');
     item->sink_ok = item->output && take(c, '?');
+    item->async = item->output && take(c, '+');
     const char *wrong;
     if (take(c, '[')) {
         wrong = compile_address(c, item, of_quals);

@@ -53,6 +53,7 @@ enum { ISA_SPACE_OF_QUALS = 100, ISA_SPACE_TMEM = 101 };
 struct isa_item {
     uint8_t kind; /* enum isa_item_kind */
     bool output, sink_ok, sink_only, optional;
+    bool async; /* =+: read too, and written at any time later */
     bool register_only, immediate_only, wider_ok, negatable, special_ok, symbol_ok;
     uint8_t list, list_count; /* enum isa_list_kind */
     uint8_t pair;             /* enum isa_pair_kind */

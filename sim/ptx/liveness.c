@@ -33,7 +33,7 @@ struct block {
 struct live {
     struct arena scratch;
     const struct ir_func *func;
-    uint16_t **outputs; /* by form: bit i: item i is written, made on first use */
+    uint16_t **outputs; /* by form: bit i: item i is written; [1]: asynchronously. On first use */
     uint32_t *block_of; /* by instruction */
     struct block *blocks;
     uint32_t block_count;
@@ -47,20 +47,21 @@ struct live {
 
 /* ------------------------------------------------------------------ what an instruction names */
 
-static bool output_items(struct live *l, unsigned form, uint16_t *items) {
+static bool output_items(struct live *l, unsigned form, const uint16_t **items) {
     if (l->outputs[form] == NULL) {
         struct isa_pattern *pattern =
             arena_alloc(&l->scratch, sizeof *pattern, _Alignof(struct isa_pattern));
-        uint16_t *mask = arena_alloc(&l->scratch, sizeof *mask, _Alignof(uint16_t));
+        uint16_t *mask = arena_alloc(&l->scratch, 2 * sizeof *mask, _Alignof(uint16_t));
         if (pattern == NULL || mask == NULL ||
             isa_compile(&l->scratch, (enum isa_form)form, pattern) != NULL)
             return false;
-        for (unsigned i = 0; i < pattern->item_count; i++)
-            if (pattern->items[i].output)
-                *mask = (uint16_t)(*mask | 1u << i);
+        for (unsigned i = 0; i < pattern->item_count; i++) {
+            mask[0] = (uint16_t)(mask[0] | (unsigned)pattern->items[i].output << i);
+            mask[1] = (uint16_t)(mask[1] | (unsigned)pattern->items[i].async << i);
+        }
         l->outputs[form] = mask;
     }
-    *items = *l->outputs[form];
+    *items = l->outputs[form];
     return true;
 }
 
@@ -79,9 +80,10 @@ static void visit_operand(struct live *l, uint32_t insn, const struct ir_operand
 /* Reads first, then writes. */
 static bool visit_insn(struct live *l, uint32_t index, visit_reg *visit) {
     const struct ir_insn *insn = &l->func->insns[index];
-    uint16_t outputs;
-    if (!output_items(l, insn->form, &outputs))
+    const uint16_t *items;
+    if (!output_items(l, insn->form, &items))
         return false;
+    uint16_t outputs = items[0];
     if (insn->guard >= 0)
         visit(l, index, insn->guard, false);
     for (unsigned i = 0; i < insn->operand_count; i++)
@@ -454,6 +456,29 @@ static bool assign(struct live *l, struct reg_slots *out) {
     return units.taken != NULL && preds.taken != NULL && scan(l, &units, &preds, out);
 }
 
+static void keep_for_ever(struct live *l, const struct ir_operand *operand) {
+    if (operand->kind == IR_REG) {
+        l->start[operand->index] = 0;
+        l->last[operand->index] = l->func->insn_count;
+    }
+    for (unsigned i = 0; i < operand->elem_count; i++)
+        keep_for_ever(l, &operand->elems[i]);
+}
+
+/* What an asynchronous operation writes must not be anybody else's before it has written. */
+static bool keep_async_outputs(struct live *l) {
+    for (uint32_t index = 0; index < l->func->insn_count; index++) {
+        const struct ir_insn *insn = &l->func->insns[index];
+        const uint16_t *items;
+        if (!output_items(l, insn->form, &items))
+            return false;
+        for (unsigned i = 0; i < insn->operand_count; i++)
+            if (items[1] >> i & 1)
+                keep_for_ever(l, &insn->operands[i]);
+    }
+    return true;
+}
+
 static bool compute(struct live *l, struct reg_slots *out) {
     uint32_t regs = l->func->reg_count;
     l->outputs = arena_array(&l->scratch, ISA_COUNT, sizeof *l->outputs);
@@ -464,7 +489,7 @@ static bool compute(struct live *l, struct reg_slots *out) {
     if (l->outputs == NULL || l->start == NULL || l->last == NULL || l->home == NULL ||
         l->global == NULL)
         return false;
-    return make_blocks(l) && find_intervals(l) && assign(l, out);
+    return make_blocks(l) && find_intervals(l) && keep_async_outputs(l) && assign(l, out);
 }
 
 bool liveness_slots(struct arena *arena, const struct ir_func *func, struct reg_slots *out) {

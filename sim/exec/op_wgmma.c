@@ -1,0 +1,400 @@
+/* wgmma: the warpgroup MMA of sm_90a (manual, "Asynchronous Warpgroup Level Matrix
+ * Multiply-Accumulate Instructions"; wgmma.md). Four warps give one instruction: the nth
+ * wgmma.mma_async of each of them. When the last has come the operation is queued; it follows the
+ * one before it of its warpgroup.
+ *
+ *   warp 0   mma  mma  mma  commit            next[0] = 3
+ *   warp 1   mma  mma                         next[1] = 2      slot 2: arrived 0b0001, not yet
+ * queued
+ *   ...
+ *
+ * D stays in the registers of the frame that issued it (liveness never shares their storage); A in
+ * registers is taken at issue. wgmma.fence has nothing to do: operations of a warpgroup are in
+ * order here and a correct program does not touch D before wait_group.
+ *
+ * Not modelled: sparse A, b1. */
+#include <stdio.h>
+#include <string.h>
+
+#include "aligned.h"
+#include "canonical.h"
+#include "cta.h"
+#include "fragment.h"
+#include "int_lanes.h"
+#include "mma.h"
+#include "mma_tile.h"
+#include "smem_desc.h"
+
+enum {
+    WARPS = 4,
+    ROWS = 64,
+    MAX_N = 256,
+    K_BYTES = 32,
+    A_REGS = 4,
+    SLOTS = 64,  /* how far one warp may be ahead of the slowest */
+    GROUPS = 64, /* commit groups that may be pending */
+};
+
+/* Fixed by the instruction's words. */
+struct wgmma_form {
+    enum mma_kind kind;
+    enum mma_type a_type, b_type;
+    enum mma_acc acc;
+    uint32_t n, k;
+    bool a_in_registers, saturate, negate_a, negate_b, transpose_a, transpose_b;
+};
+
+/* One instruction that warps of the group have issued. */
+struct wgmma_slot {
+    uint64_t number; /* 1, 2, ... in the warpgroup; 0: unused */
+    uint64_t op_id;  /* once all four have come */
+    const struct xinsn *insn;
+    uint64_t a_desc, b_desc;
+    bool accumulate;
+    uint8_t arrived;           /* bit per warp */
+    uint8_t *registers[WARPS]; /* of the frames that issued it */
+    uint32_t a[WARPS][A_REGS][WARP_LANES];
+};
+
+struct wgmma_group {
+    struct wgmma_slot slots[SLOTS];
+    uint64_t next[WARPS]; /* instructions that each warp has issued */
+    uint64_t last_op;
+    struct {
+        uint64_t count;
+        uint64_t upto[GROUPS]; /* instructions before the nth commit */
+    } committed[WARPS];
+    uint8_t a_bytes[ROWS * K_BYTES], b_bytes[MAX_N * K_BYTES];
+    uint32_t d[ROWS][MAX_N];
+    uint8_t prepared[];
+};
+
+static struct wgmma_group *group_of(struct cta *cta, uint32_t warp) {
+    size_t size = sizeof(struct wgmma_group) + mma_operand_bytes(ROWS, MMA_K_MAX) +
+                  mma_operand_bytes(MAX_N, MMA_K_MAX) + 3 * MMA_STORAGE_ALIGN;
+    return cta_thread_data(cta, THREAD_WGMMA, warp / WARPS * WARPS, 0, (uint32_t)size);
+}
+
+static uint8_t *align_storage(uint8_t *p) {
+    uintptr_t at = (uintptr_t)p;
+    return p + (MMA_STORAGE_ALIGN - at % MMA_STORAGE_ALIGN) % MMA_STORAGE_ALIGN;
+}
+
+/* ---- the operation ---- */
+
+static bool gather(struct cta *cta, const struct async_op *op, uint64_t word, const char *name,
+                   bool transposed, enum mma_type type, uint32_t rows, uint32_t k, uint8_t *out) {
+    struct smem_desc desc;
+    struct canonical layout;
+    uint32_t outside = 0;
+    enum canonical_element element = mma_type_bytes(type) == 4   ? CANONICAL_32BIT
+                                     : mma_type_bytes(type) == 2 ? CANONICAL_16BIT
+                                                                 : CANONICAL_8BIT;
+    enum smem_desc_error bad = smem_desc_decode(SMEM_DESC_SM90, word, &desc);
+    if (bad != SMEM_DESC_OK)
+        return cta_fault(cta, op, FAULT_ILLEGAL_INSTRUCTION,
+                         "matrix descriptor 0x%016llx of %s: %s", (unsigned long long)word, name,
+                         smem_desc_error_text(bad));
+    enum canonical_error wrong =
+        canonical_prepare(&desc, transposed ? CANONICAL_MN : CANONICAL_K, element, &layout);
+    if (wrong == CANONICAL_OK) {
+        struct canonical_memory memory = {cta->shared, 0, cta->shared_end};
+        wrong = canonical_gather(&layout, &memory, rows, k, out, K_BYTES, &outside);
+    }
+    if (wrong == CANONICAL_OUTSIDE)
+        return cta_fault(cta, op, FAULT_ILLEGAL_ADDRESS,
+                         "descriptor 0x%016llx makes %s reach shared address 0x%x, past the CTA's "
+                         "shared memory (which ends at 0x%x)",
+                         (unsigned long long)word, name, outside, cta->shared_end);
+    return wrong == CANONICAL_OK ||
+           cta_fault(cta, op, FAULT_ILLEGAL_INSTRUCTION, "matrix descriptor 0x%016llx of %s: %s",
+                     (unsigned long long)word, name, canonical_error_text(wrong));
+}
+
+static void a_from_registers(const struct wgmma_form *form, const struct wgmma_slot *slot,
+                             uint8_t *out) {
+    uint32_t bytes = mma_type_bytes(form->a_type);
+    for (uint32_t thread = 0; thread < WARPS * WARP_LANES; thread++)
+        for (uint32_t reg = 0; reg < A_REGS; reg++)
+            for (uint32_t sub = 0; sub < 4 / bytes; sub++) {
+                struct fragment_place at = fragment_wgmma_a(8 * bytes, thread, reg, sub);
+                uint32_t word = slot->a[thread / WARP_LANES][reg][thread % WARP_LANES];
+                word >>= sub * 8 * bytes;
+                memcpy(out + at.row * K_BYTES + at.col * bytes, &word, bytes);
+            }
+}
+
+/* Register `reg` of the D list as warp `warp` issued it. */
+static uint32_t *d_register(const struct wgmma_slot *slot, uint32_t warp, uint32_t reg) {
+    const struct xop *list = &slot->insn->ops[0];
+    return (uint32_t *)(void *)(slot->registers[warp] + list->elems[reg].offset_bytes);
+}
+
+/* D between registers and rows; `to_rows` says which way. The fragment's formula (fragment_wgmma_d)
+ * taken apart, so that the inner loop runs over lanes. */
+static void move_d(const struct wgmma_form *form, const struct wgmma_slot *slot,
+                   uint32_t (*d)[MAX_N], bool to_rows) {
+    bool packed = form->acc == MMA_ACC_F16;
+    for (uint32_t warp = 0; warp < WARPS; warp++)
+        for (uint32_t v = 0; v < form->n / 2; v++) {
+            uint32_t *reg = d_register(slot, warp, packed ? v / 2 : v);
+            unsigned shift = packed ? 16 * (v % 2) : 0;
+            uint32_t keep = packed ? 0xffffu << (16 - shift) : 0;
+            for (uint32_t lane = 0; lane < WARP_LANES; lane++) {
+                uint32_t *cell = &d[16 * warp + lane / 4 + 8 * (v / 2 % 2)]
+                                   [8 * (v / 4) + 2 * (lane % 4) + v % 2];
+                if (to_rows)
+                    *cell = packed ? reg[lane] >> shift & 0xffff : reg[lane];
+                else
+                    reg[lane] = (reg[lane] & keep) | *cell << shift;
+            }
+        }
+}
+
+static bool effect(struct cta *cta, struct async_op *op) {
+    struct wgmma_group *group = group_of(cta, op->warp);
+    const struct wgmma_form *form = op->insn->data;
+    uint64_t number;
+    memcpy(&number, op->payload.bytes, sizeof number);
+    struct wgmma_slot *slot = &group->slots[number % SLOTS];
+    if (form->a_in_registers)
+        a_from_registers(form, slot, group->a_bytes);
+    else if (!gather(cta, op, slot->a_desc, "A", form->transpose_a, form->a_type, ROWS, form->k,
+                     group->a_bytes))
+        return false;
+    if (!gather(cta, op, slot->b_desc, "B", form->transpose_b, form->b_type, form->n, form->k,
+                group->b_bytes))
+        return false;
+    const struct mma_engine *engine = mma_engine_best();
+    struct mma_operand a, b;
+    uint8_t *a_storage = align_storage(group->prepared);
+    uint8_t *b_storage = align_storage(a_storage + mma_operand_bytes(ROWS, MMA_K_MAX));
+    mma_operand_prepare(engine, &a,
+                        &(struct mma_operand_desc){MMA_ROLE_A, form->a_type, ROWS, form->k,
+                                                   group->a_bytes, K_BYTES, form->negate_a},
+                        a_storage);
+    mma_operand_prepare(engine, &b,
+                        &(struct mma_operand_desc){MMA_ROLE_B, form->b_type, form->n, form->k,
+                                                   group->b_bytes, K_BYTES, form->negate_b},
+                        b_storage);
+    uint32_t *rows[ROWS];
+    for (uint32_t row = 0; row < ROWS; row++)
+        rows[row] = group->d[row];
+    if (slot->accumulate)
+        move_d(form, slot, group->d, true);
+    mma_tile(&(struct mma_tile){
+        .arith = mma_arith_find(form->kind, form->a_type, form->b_type, form->acc),
+        .a = &a,
+        .b = &b,
+        .row_count = ROWS,
+        .d_rows = rows,
+        .c_rows = slot->accumulate ? (const uint32_t *const *)rows : NULL,
+        .saturate = form->saturate});
+    move_d(form, slot, group->d, false);
+    return true;
+}
+
+/* ---- issue ---- */
+
+/* All lanes of the warp must name the same value. */
+static bool uniform(struct warp *w, const struct xinsn *x, const struct xop *op, uint32_t mask,
+                    uint64_t *value) {
+    *value = xop_lane(w, op, (unsigned)__builtin_ctz(mask));
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        if (xop_lane(w, op, lane) != *value) {
+            warp_fault(w, x, FAULT_UNSUPPORTED, UINT32_C(1) << lane,
+                       "the lanes give different matrix descriptors: undefined by the manual");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What this warp brings. False with a fault when it does not fit what the others brought. */
+static bool bring(struct warp *w, const struct xinsn *x, uint32_t mask, struct wgmma_slot *slot) {
+    const struct wgmma_form *form = x->data;
+    uint64_t a_desc = 0, b_desc;
+    uint32_t member = w->index % WARPS;
+    uint32_t accumulate = xop_pred(w, &x->ops[3]) & mask;
+    if ((!form->a_in_registers && !uniform(w, x, &x->ops[1], mask, &a_desc)) ||
+        !uniform(w, x, &x->ops[2], mask, &b_desc))
+        return false;
+    bool same =
+        slot->arrived == 0 || (slot->insn == x && slot->a_desc == a_desc &&
+                               slot->b_desc == b_desc && slot->accumulate == (accumulate != 0));
+    if (!same || (accumulate != 0 && accumulate != mask)) {
+        warp_fault(w, x, FAULT_UNSUPPORTED, mask,
+                   "the warps of a warpgroup must execute the same wgmma.mma_async with the same "
+                   "descriptors and scale-d: undefined by the manual otherwise");
+        return false;
+    }
+    slot->insn = x;
+    slot->a_desc = a_desc;
+    slot->b_desc = b_desc;
+    slot->accumulate = accumulate != 0;
+    slot->registers[member] = w->base[0];
+    for (unsigned reg = 0; form->a_in_registers && reg < A_REGS; reg++)
+        memcpy(slot->a[member][reg], xop_u32(w, &x->ops[1].elems[reg]), sizeof slot->a[0][0]);
+    slot->arrived |= (uint8_t)(1u << member);
+    return true;
+}
+
+static enum step mma_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
+    const struct wgmma_form *form = x->data;
+    enum step step;
+    if (!warp_aligned(w, x, mask, &step))
+        return step;
+    struct wgmma_group *group = group_of(w->cta, w->index);
+    if (group == NULL)
+        return warp_fault(w, x, FAULT_NO_MEMORY, mask, "the host has no memory left");
+    if (w->index / WARPS * WARPS + WARPS > w->cta->warp_count)
+        return warp_fault(w, x, FAULT_UNSUPPORTED, mask,
+                          "the CTA has no four warps for this warpgroup");
+    uint64_t number = group->next[w->index % WARPS] + 1;
+    struct wgmma_slot *slot = &group->slots[number % SLOTS];
+    if (slot->number != number) {
+        if (slot->number != 0 && (slot->op_id == 0 || !async_done(w->cta, slot->op_id))) {
+            w->wait.kind = WAIT_ASYNC;
+            w->wait.detail = slot->op_id;
+            return STEP_WAIT;
+        }
+        memset(slot, 0, offsetof(struct wgmma_slot, a));
+        slot->number = number;
+    }
+    if (!bring(w, x, mask, slot))
+        return STEP_FAULT;
+    group->next[w->index % WARPS] = number;
+    warp_progress(w);
+    if (slot->arrived != (1u << WARPS) - 1)
+        return STEP_NEXT;
+    if (warp_observed(w, EVENT_MMA)) {
+        struct event event = {.kind = EVENT_MMA};
+        event.mma.m = ROWS;
+        event.mma.n = form->n;
+        event.mma.k = form->k;
+        warp_event(w, x, mask, &event);
+    }
+    struct async_op *op = async_new(w->cta, w, x, 0, effect);
+    if (op == NULL)
+        return STEP_FAULT;
+    memcpy(op->payload.bytes, &number, sizeof number);
+    op->after = group->last_op;
+    slot->op_id = group->last_op = op->id;
+    return async_issue(w->cta, op) ? STEP_NEXT : STEP_FAULT;
+}
+
+static enum step fence_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
+    enum step step;
+    warp_aligned(w, x, mask, &step);
+    return step;
+}
+ONE_SELECT(wgmma_fence, fence_fn)
+
+static enum step commit_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
+    enum step step;
+    if (!warp_aligned(w, x, mask, &step))
+        return step;
+    struct wgmma_group *group = group_of(w->cta, w->index);
+    if (group == NULL)
+        return warp_fault(w, x, FAULT_NO_MEMORY, mask, "the host has no memory left");
+    uint32_t member = w->index % WARPS;
+    uint64_t nth = group->committed[member].count++;
+    group->committed[member].upto[nth % GROUPS] = group->next[member];
+    return STEP_NEXT;
+}
+ONE_SELECT(wgmma_commit, commit_fn)
+
+/* Waits until at most N of the newest groups are pending. */
+static enum step wait_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
+    enum step step;
+    if (!warp_aligned(w, x, mask, &step))
+        return step;
+    struct wgmma_group *group = group_of(w->cta, w->index);
+    if (group == NULL)
+        return warp_fault(w, x, FAULT_NO_MEMORY, mask, "the host has no memory left");
+    uint32_t member = w->index % WARPS;
+    uint64_t count = group->committed[member].count, pending = (uint64_t)x->ops[0].imm;
+    if (count <= pending)
+        return STEP_NEXT;
+    uint64_t number = group->committed[member].upto[(count - pending - 1) % GROUPS];
+    const struct wgmma_slot *slot = &group->slots[number % SLOTS];
+    if (number == 0 || slot->number != number ||
+        (slot->op_id != 0 && async_done(w->cta, slot->op_id)))
+        return STEP_NEXT;
+    w->wait.kind = WAIT_ASYNC;
+    w->wait.detail = slot->op_id;
+    return STEP_WAIT;
+}
+exec_select op_wgmma_wait;
+exec_fn *op_wgmma_wait(struct decode *d, struct xinsn *x) {
+    if (x->ops[0].imm >= GROUPS)
+        return decode_unsupported(d, x, "more than %d pending wgmma groups", GROUPS - 1);
+    return wait_fn;
+}
+
+/* ---- decoding ---- */
+
+static enum mma_type element_type(enum ptx_type type) {
+    switch (type) {
+    case PTX_F16: return MMA_TYPE_F16;
+    case PTX_BF16: return MMA_TYPE_BF16;
+    case PTX_TF32: return MMA_TYPE_TF32;
+    case PTX_E4M3: return MMA_TYPE_E4M3;
+    case PTX_E5M2: return MMA_TYPE_E5M2;
+    case PTX_S8: return MMA_TYPE_S8;
+    default: return MMA_TYPE_U8;
+    }
+}
+
+static enum mma_kind kind_of(enum mma_type type) {
+    switch (type) {
+    case MMA_TYPE_F16:
+    case MMA_TYPE_BF16: return MMA_WGMMA_F16;
+    case MMA_TYPE_TF32: return MMA_WGMMA_TF32;
+    case MMA_TYPE_S8:
+    case MMA_TYPE_U8: return MMA_WGMMA_I8;
+    default: return MMA_WGMMA_F8;
+    }
+}
+
+static bool read_shape(const struct ir_insn *ir, struct wgmma_form *form) {
+    for (unsigned i = 0; i < ir->qual_count; i++)
+        if (sscanf(ptx_qual_text((enum ptx_qual)ir->quals[i]), "m64n%uk%u", &form->n, &form->k) ==
+            2)
+            return true;
+    return false;
+}
+
+exec_select op_wgmma_mma;
+exec_fn *op_wgmma_mma(struct decode *d, struct xinsn *x) {
+    struct wgmma_form *form = arena_alloc(d->arena, sizeof *form, _Alignof(struct wgmma_form));
+    if (form == NULL)
+        return decode_unsupported(d, x, "the host has no memory left");
+    const struct ir_insn *ir = x->ir;
+    form->a_type = element_type((enum ptx_type)ir->types[1]);
+    form->b_type = element_type((enum ptx_type)ir->types[2]);
+    form->acc = ir->types[0] == PTX_F16   ? MMA_ACC_F16
+                : ir->types[0] == PTX_F32 ? MMA_ACC_F32
+                                          : MMA_ACC_S32;
+    form->kind = kind_of(form->a_type);
+    form->a_in_registers = x->ops[1].kind == XOP_VECTOR;
+    form->saturate = ir_has(ir, QUAL_SATFINITE);
+    uint32_t registers = 0;
+    if (read_shape(ir, form))
+        registers = form->n / (form->acc == MMA_ACC_F16 ? 4 : 2);
+    if (x->ops[0].elem_count != registers)
+        return decode_unsupported(d, x, "D of this shape is %u registers, found %u", registers,
+                                  x->ops[0].elem_count);
+    unsigned next = 4;
+    if (form->kind != MMA_WGMMA_I8) {
+        form->negate_a = x->ops[next++].imm != 1;
+        form->negate_b = x->ops[next++].imm != 1;
+    }
+    if (form->kind == MMA_WGMMA_F16) {
+        form->transpose_a = !form->a_in_registers && x->ops[next++].imm == 1;
+        form->transpose_b = x->ops[next].imm == 1;
+    }
+    x->data = form;
+    return mma_fn;
+}
