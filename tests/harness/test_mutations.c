@@ -3,17 +3,15 @@
  * names the PTX line or the wrong elements' place; none may crash, loop or go on for ever, and the
  * whole of them must not all pass. */
 #include <criterion/criterion.h>
-#include <fcntl.h>
 #include <regex.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { TEXT_BYTES = 1 << 18, RUN_SECONDS = 120 };
+#include "command.h"
+
+enum { TEXT_BYTES = 1 << 18 };
 
 struct edit {
     const char *from, *to;
@@ -172,28 +170,15 @@ static void make_files(const struct mutation *m, const char *folder) {
     free(trace);
 }
 
-/* Exit status of `siltwin run`, output in `text`. A signal fails the test. */
-static int run(const char *folder, const char *policy, char *text, const char *name) {
-    char trace[1024], log[1024];
+/* Exit status of `siltwin run`, output in `text`. */
+static int run(const char *folder, const char *policy, char *text) {
+    char trace[1024], *output;
     snprintf(trace, sizeof trace, "%s/kernel.trace", folder);
-    snprintf(log, sizeof log, "%s/log", folder);
-    pid_t child = fork();
-    if (child == 0) {
-        int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-        dup2(fd, 1);
-        dup2(fd, 2);
-        alarm(RUN_SECONDS);
-        execl(SILTWIN_BUILD "/siltwin", "siltwin", "run", trace, "--policy", policy, "--quiet",
-              (char *)NULL);
-        _exit(127);
-    }
-    int status;
-    cr_assert_eq(waitpid(child, &status, 0), child);
-    cr_assert(WIFEXITED(status), "%s under %s ended by signal %d", name, policy, WTERMSIG(status));
-    char *output = read_file(log);
+    int status = command_run(
+        (const char *const[]){"run", trace, "--policy", policy, "--quiet", NULL}, &output);
     snprintf(text, TEXT_BYTES, "%s", output);
     free(output);
-    return WEXITSTATUS(status);
+    return status;
 }
 
 static void check(const struct mutation *m) {
@@ -206,7 +191,7 @@ static void check(const struct mutation *m) {
     cr_assert_not_null(mkdtemp(folder));
     make_files(m, folder);
     for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
-        int status = run(folder, policies[i], text, m->name);
+        int status = run(folder, policies[i], text);
         cr_assert(status == 0 || status == 1, "%s under %s: exit %d\n%s", m->name, policies[i],
                   status, text);
         failed += status == 1;
