@@ -55,52 +55,35 @@ AVX2_INLINE __m256i load_f32(enum mma_type type, const char *at, __m256i exist) 
     return _mm256_and_si256(_mm256_or_si256(_mm256_castps_si256(value), nan), exist);
 }
 
-/* Lanes of `zero` and `special` are all ones where they hold. */
+/* exponent and low of a zero or special element are such that its bytes become those of a zero. */
 struct parts {
-    __m256i exponent, low, zero, special, negative;
+    __m256i exponent, low, special;
 };
-
-AVX2_INLINE struct parts take_apart(__m256i word, int min_exponent) {
-    struct parts p;
-    __m256i magnitude = _mm256_and_si256(word, _mm256_set1_epi32(0x7fffffff));
-    p.zero = _mm256_cmpeq_epi32(magnitude, _mm256_setzero_si256());
-    p.special = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32(0x7f7fffff));
-    p.negative = _mm256_srai_epi32(word, 31);
-    __m256i normal = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32(0x7fffff));
-    __m256i significand = _mm256_or_si256(_mm256_and_si256(magnitude, _mm256_set1_epi32(0x7fffff)),
-                                          _mm256_and_si256(normal, _mm256_set1_epi32(0x800000)));
-    __m256i exponent = _mm256_sub_epi32(_mm256_srli_epi32(magnitude, 23), _mm256_set1_epi32(127));
-    p.exponent = _mm256_max_epi32(exponent, _mm256_set1_epi32(min_exponent));
-    /* as a float, a single bit shows its place in the exponent field; bit 23 is 2^exponent */
-    __m256i lowest_bit =
-        _mm256_and_si256(significand, _mm256_sub_epi32(_mm256_setzero_si256(), significand));
-    __m256i place = _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps(lowest_bit)), 23);
-    p.low = _mm256_add_epi32(_mm256_sub_epi32(place, _mm256_set1_epi32(127 + 23)),
-                             _mm256_max_epi32(exponent, _mm256_set1_epi32(-126)));
-    return p;
-}
 
 AVX2_INLINE __m256i blend(__m256i mask, __m256i where_set, __m256i where_clear) {
     return _mm256_blendv_epi8(where_clear, where_set, mask);
 }
 
-/* The exponent and depth bytes of mma_planes.h, as 32-bit lanes. */
-AVX2_INLINE __m256i exponent_byte(const struct parts *p, __m256i top) {
-    __m256i byte =
-        _mm256_max_epi32(_mm256_sub_epi32(p->exponent, top), _mm256_set1_epi32(MMA_EXPONENT_CLAMP));
-    return blend(p->zero, _mm256_set1_epi32(MMA_EXPONENT_ZERO), byte);
-}
-
-AVX2_INLINE __m256i depth_byte(const struct parts *p, __m256i top) {
-    __m256i byte =
-        _mm256_min_epi32(_mm256_sub_epi32(top, p->low), _mm256_set1_epi32(MMA_DEPTH_CLAMP));
-    return blend(p->zero, _mm256_set1_epi32(MMA_DEPTH_NEVER), byte);
-}
-
-enum { NO_TOP = -100000 };
-
-AVX2_INLINE __m256i lanes_of_top(const struct parts *p) {
-    return blend(_mm256_or_si256(p->zero, p->special), _mm256_set1_epi32(NO_TOP), p->exponent);
+AVX2_INLINE struct parts take_apart(__m256i word, int min_exponent) {
+    struct parts p;
+    __m256i magnitude = _mm256_and_si256(word, _mm256_set1_epi32(0x7fffffff));
+    __m256i zero = _mm256_cmpeq_epi32(magnitude, _mm256_setzero_si256());
+    p.special = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32(0x7f7fffff));
+    __m256i exponent =
+        _mm256_max_epi32(_mm256_sub_epi32(_mm256_srli_epi32(magnitude, 23), _mm256_set1_epi32(127)),
+                         _mm256_set1_epi32(-126));
+    /* the bit above the fraction ends the search for its lowest one; as a float, that bit shows its
+     * place in the exponent field */
+    __m256i significand = _mm256_or_si256(word, _mm256_set1_epi32(0x800000));
+    __m256i lowest_bit =
+        _mm256_and_si256(significand, _mm256_sub_epi32(_mm256_setzero_si256(), significand));
+    __m256i place = _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps(lowest_bit)), 23);
+    __m256i low = _mm256_add_epi32(_mm256_sub_epi32(place, _mm256_set1_epi32(127 + 23)), exponent);
+    exponent = _mm256_max_epi32(exponent, _mm256_set1_epi32(min_exponent));
+    __m256i none = _mm256_or_si256(zero, p.special);
+    p.exponent = blend(none, _mm256_set1_epi32(MMA_NO_EXPONENT), exponent);
+    p.low = blend(none, _mm256_set1_epi32(-MMA_NO_EXPONENT), low);
+    return p;
 }
 
 AVX2_INLINE int32_t reduce_max(__m256i v) {
@@ -113,8 +96,10 @@ AVX2_INLINE int32_t reduce_min(__m256i v) {
     return -reduce_max(_mm256_sub_epi32(_mm256_setzero_si256(), v));
 }
 
-/* Four copies of the low byte of each lane. */
-AVX2_INLINE __m256i replicate(__m256i bytes) {
+/* Lanes saturated to bytes, each four times. */
+AVX2_INLINE __m256i replicate(__m256i lanes) {
+    __m256i bytes = _mm256_max_epi32(_mm256_min_epi32(lanes, _mm256_set1_epi32(INT8_MAX)),
+                                     _mm256_set1_epi32(INT8_MIN));
     return _mm256_shuffle_epi8(
         bytes, _mm256_broadcastsi128_si256(_mm_setr_epi32(0, 0x04040404, 0x08080808, 0x0c0c0c0c)));
 }
@@ -147,28 +132,30 @@ AVX2_INLINE void prepare_a_row(struct mma_operand *operand, enum mma_type type, 
     int *exponents = (int *)operand->exponents + row * k_count;
     struct mma_depth *depths = (struct mma_depth *)operand->depths + row * k_count;
     int min_exponent = mma_min_exponent(type);
-    struct mma_row info = {.top = NO_TOP};
+    struct mma_row info = {.top = MMA_NO_EXPONENT};
     struct parts parts[MMA_K_MAX / WORDS];
+    __m256i half[MMA_K_MAX / WORDS];
     for (uint32_t k = 0; k < k_count; k += WORDS) {
         __m256i exist = first_lanes(k_count - k);
         __m256i word = load_f32(type, words + k * width, exist);
         struct parts p = take_apart(word, min_exponent);
-        int32_t top = reduce_max(lanes_of_top(&p));
+        int32_t top = reduce_max(p.exponent);
         info.top = top > info.top ? top : info.top;
         info.special |= _mm256_movemask_epi8(p.special) != 0;
         store_row_values(values + k, word, exist);
         parts[k / WORDS] = p;
+        half[k / WORDS] =
+            _mm256_and_si256(_mm256_srai_epi32(word, 31), _mm256_set1_epi32(MMA_BLOCK));
     }
-    if (info.top == NO_TOP)
+    if (info.top == MMA_NO_EXPONENT)
         info.top = 0;
-    __m256i deepest = _mm256_set1_epi32(MMA_DEPTH_NEVER), top = _mm256_set1_epi32(info.top);
+    __m256i deepest = _mm256_set1_epi32(MMA_ZERO_BYTE), top = _mm256_set1_epi32(info.top);
     for (uint32_t k = 0; k < k_count; k += WORDS) {
         const struct parts *p = &parts[k / WORDS];
-        __m256i exist = first_lanes(k_count - k), depth = depth_byte(p, top);
+        __m256i exist = first_lanes(k_count - k), depth = _mm256_sub_epi32(top, p->low);
         deepest = _mm256_max_epi32(deepest, depth);
-        _mm256_maskstore_epi32(exponents + k, exist, replicate(exponent_byte(p, top)));
-        store_row_depths(depths + k, replicate(depth),
-                         _mm256_and_si256(p->negative, _mm256_set1_epi32(MMA_BLOCK)), exist);
+        _mm256_maskstore_epi32(exponents + k, exist, replicate(_mm256_sub_epi32(p->exponent, top)));
+        store_row_depths(depths + k, replicate(depth), half[k / WORDS], exist);
     }
     info.deepest = reduce_max(deepest);
     ((struct mma_row *)operand->row_info)[row] = info;
@@ -229,30 +216,32 @@ AVX2_INLINE void prepare_b_columns(struct mma_operand *operand, enum mma_type ty
     int8_t *depths = (int8_t *)operand->depths + (size_t)block * k_count * 2 * MMA_BLOCK + at;
     struct mma_block *info = (struct mma_block *)operand->row_info + block;
     int min_exponent = mma_min_exponent(type);
-    const __m256i never = _mm256_set1_epi32(MMA_DEPTH_NEVER);
-    __m256i words[MMA_K_MAX], top = _mm256_set1_epi32(NO_TOP), special = _mm256_setzero_si256();
+    const __m256i none = _mm256_set1_epi32(MMA_ZERO_BYTE);
+    __m256i words[MMA_K_MAX], top = _mm256_set1_epi32(MMA_NO_EXPONENT);
+    __m256i special = _mm256_setzero_si256();
+    struct parts parts[MMA_K_MAX];
     load_columns(operand, type, block * MMA_BLOCK + at, words);
     for (uint32_t k = 0; k < k_count; k++) {
-        struct parts p = take_apart(words[k], min_exponent);
-        top = _mm256_max_epi32(top, lanes_of_top(&p));
-        special = _mm256_or_si256(special, p.special);
+        parts[k] = take_apart(words[k], min_exponent);
+        top = _mm256_max_epi32(top, parts[k].exponent);
+        special = _mm256_or_si256(special, parts[k].special);
+        __m256 value = _mm256_castsi256_ps(words[k]);
+        double *out = values + k * MMA_BLOCK;
+        _mm256_storeu_pd(out, _mm256_cvtps_pd(_mm256_castps256_ps128(value)));
+        _mm256_storeu_pd(out + LANES, _mm256_cvtps_pd(_mm256_extractf128_ps(value, 1)));
     }
-    top = _mm256_andnot_si256(_mm256_cmpeq_epi32(top, _mm256_set1_epi32(NO_TOP)), top);
+    top = _mm256_andnot_si256(_mm256_cmpeq_epi32(top, _mm256_set1_epi32(MMA_NO_EXPONENT)), top);
     _mm_storeu_si128(
         (__m128i *)(info->top + at),
         _mm_packs_epi32(_mm256_castsi256_si128(top), _mm256_extracti128_si256(top, 1)));
     info->special |= (uint64_t)(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(special)) << at;
     for (uint32_t k = 0; k < k_count; k++) {
-        struct parts p = take_apart(words[k], min_exponent);
-        __m256 value = _mm256_castsi256_ps(words[k]);
-        double *out = values + k * MMA_BLOCK;
-        _mm256_storeu_pd(out, _mm256_cvtps_pd(_mm256_castps256_ps128(value)));
-        _mm256_storeu_pd(out + LANES, _mm256_cvtps_pd(_mm256_extractf128_ps(value, 1)));
-        __m256i depth = depth_byte(&p, top);
+        __m256i depth = _mm256_sub_epi32(top, parts[k].low);
+        __m256i negative = _mm256_srai_epi32(words[k], 31);
         *deepest = _mm256_max_epi32(*deepest, depth);
-        store_eight_bytes(exponents + k * MMA_BLOCK, exponent_byte(&p, top));
-        store_eight_bytes(depths + 2 * k * MMA_BLOCK, blend(p.negative, depth, never));
-        store_eight_bytes(depths + (2 * k + 1) * MMA_BLOCK, blend(p.negative, never, depth));
+        store_eight_bytes(exponents + k * MMA_BLOCK, _mm256_sub_epi32(parts[k].exponent, top));
+        store_eight_bytes(depths + 2 * k * MMA_BLOCK, blend(negative, depth, none));
+        store_eight_bytes(depths + (2 * k + 1) * MMA_BLOCK, blend(negative, none, depth));
     }
 }
 
@@ -268,7 +257,7 @@ AVX2_INLINE void prepare_type(struct mma_operand *operand, enum mma_type type) {
     }
     for (uint32_t block = 0; block * MMA_BLOCK < operand->rows; block++) {
         struct mma_block *info = (struct mma_block *)operand->row_info + block;
-        __m256i deepest = _mm256_set1_epi32(MMA_DEPTH_NEVER);
+        __m256i deepest = _mm256_set1_epi32(MMA_ZERO_BYTE);
         info->special = 0;
         for (uint32_t at = 0; at < MMA_BLOCK; at += WORDS)
             prepare_b_columns(operand, type, block, at, &deepest);
@@ -302,7 +291,7 @@ AVX2_INLINE __m256i load_bytes(const void *at) {
 AVX2_INLINE __m256i c_exponents(const struct mma_work *w, const uint32_t *c, int row_top,
                                 int from) {
     const __m256i bias = _mm256_set1_epi32(127 + row_top);
-    const __m256i none = _mm256_set1_epi32(MMA_EXPONENT_ZERO);
+    const __m256i none = _mm256_set1_epi32(MMA_ZERO_BYTE);
     __m256i exponent[BYTES / WORDS];
 #pragma GCC unroll 4
     for (int v = 0; v < BYTES / WORDS; v++) {
@@ -318,7 +307,7 @@ AVX2_INLINE __m256i c_exponents(const struct mma_work *w, const uint32_t *c, int
 }
 
 AVX2_INLINE __m256i largest_exponent(const struct mma_work *w, const uint32_t *a, int from) {
-    __m256i top = _mm256_set1_epi8(MMA_EXPONENT_ZERO);
+    __m256i top = _mm256_set1_epi8(MMA_ZERO_BYTE);
     for (uint32_t k = 0; k < w->k_count; k++)
         top =
             _mm256_max_epi8(top, _mm256_adds_epi8(load_bytes(w->b_exponents + k * MMA_BLOCK + from),

@@ -50,44 +50,31 @@ AVX512_INLINE __m512i load_f32(enum mma_type type, const char *at, __mmask16 lan
     return _mm512_mask_mov_epi32(value, f->top_nan ? nan : 0, _mm512_set1_epi32(0x7fffffff));
 }
 
+/* exponent and low of a zero or special element are such that its bytes become those of a zero. */
 struct parts {
     __m512i exponent, low;
-    __mmask16 zero, special, negative;
+    __mmask16 special;
 };
 
 AVX512_INLINE struct parts take_apart(__m512i word, int min_exponent) {
-    const __m512i hidden = _mm512_set1_epi32(0x800000);
     struct parts p;
-    __m512i magnitude = _mm512_and_si512(word, _mm512_set1_epi32(0x7fffffff));
-    p.zero = _mm512_testn_epi32_mask(magnitude, magnitude);
-    p.special = _mm512_cmpge_epi32_mask(magnitude, _mm512_set1_epi32(0x7f800000));
-    p.negative = _mm512_movepi32_mask(word);
-    __m512i field = _mm512_srli_epi32(magnitude, 23);
-    __m512i fraction = _mm512_and_si512(magnitude, _mm512_set1_epi32(0x7fffff));
-    __m512i significand = _mm512_mask_or_epi32(fraction, _mm512_cmpge_epi32_mask(magnitude, hidden),
-                                               fraction, hidden);
+    __m512i twice = _mm512_slli_epi32(word, 1);
+    __mmask16 zero = _mm512_testn_epi32_mask(twice, twice);
+    p.special = _mm512_cmpge_epu32_mask(twice, _mm512_set1_epi32((int)0xff000000));
+    __m512i exponent =
+        _mm512_max_epi32(_mm512_sub_epi32(_mm512_srli_epi32(twice, 24), _mm512_set1_epi32(127)),
+                         _mm512_set1_epi32(-126));
+    /* the bit above the fraction ends the search for its lowest one */
+    __m512i significand = _mm512_or_si512(word, _mm512_set1_epi32(0x800000));
     __m512i lowest_bit =
         _mm512_and_si512(significand, _mm512_sub_epi32(_mm512_setzero_si512(), significand));
-    __m512i exponent = _mm512_sub_epi32(field, _mm512_set1_epi32(127));
-    p.exponent = _mm512_max_epi32(exponent, _mm512_set1_epi32(min_exponent));
-    /* 2^23 of the significand is 2^exponent: the deepest bit is that far below */
-    __m512i unit = _mm512_sub_epi32(_mm512_max_epi32(exponent, _mm512_set1_epi32(-126)),
-                                    _mm512_set1_epi32(23 - 31));
-    p.low = _mm512_sub_epi32(unit, _mm512_lzcnt_epi32(lowest_bit));
+    __m512i low = _mm512_sub_epi32(_mm512_add_epi32(exponent, _mm512_set1_epi32(31 - 23)),
+                                   _mm512_lzcnt_epi32(lowest_bit));
+    exponent = _mm512_max_epi32(exponent, _mm512_set1_epi32(min_exponent));
+    p.exponent =
+        _mm512_mask_mov_epi32(exponent, zero | p.special, _mm512_set1_epi32(MMA_NO_EXPONENT));
+    p.low = _mm512_mask_mov_epi32(low, zero | p.special, _mm512_set1_epi32(-MMA_NO_EXPONENT));
     return p;
-}
-
-/* The exponent and depth bytes of mma_planes.h, as 32-bit lanes. */
-AVX512_INLINE __m512i exponent_byte(const struct parts *p, __m512i top) {
-    __m512i byte =
-        _mm512_max_epi32(_mm512_sub_epi32(p->exponent, top), _mm512_set1_epi32(MMA_EXPONENT_CLAMP));
-    return _mm512_mask_mov_epi32(byte, p->zero, _mm512_set1_epi32(MMA_EXPONENT_ZERO));
-}
-
-AVX512_INLINE __m512i depth_byte(const struct parts *p, __m512i top) {
-    __m512i byte =
-        _mm512_min_epi32(_mm512_sub_epi32(top, p->low), _mm512_set1_epi32(MMA_DEPTH_CLAMP));
-    return _mm512_mask_mov_epi32(byte, p->zero, _mm512_set1_epi32(MMA_DEPTH_NEVER));
 }
 
 AVX512_INLINE void store_values(double *out, __m512i word) {
@@ -96,14 +83,9 @@ AVX512_INLINE void store_values(double *out, __m512i word) {
     _mm512_storeu_pd(out + LANES, _mm512_cvtps_pd(_mm512_extractf32x8_ps(value, 1)));
 }
 
-enum { NO_TOP = -100000 };
-
-AVX512_INLINE __m512i lanes_of_top(const struct parts *p) {
-    return _mm512_mask_mov_epi32(p->exponent, p->zero | p->special, _mm512_set1_epi32(NO_TOP));
-}
-
-/* Four copies of the low byte of each lane. */
-AVX512_INLINE __m512i replicate(__m512i bytes) {
+/* Sixteen saturated bytes, each four times. */
+AVX512_INLINE __m512i replicate(__m512i lanes) {
+    __m512i bytes = _mm512_cvtepu8_epi32(_mm512_cvtsepi32_epi8(lanes));
     const __m512i index = _mm512_set4_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0);
     return _mm512_shuffle_epi8(bytes, index);
 }
@@ -116,30 +98,32 @@ AVX512_INLINE void prepare_a_row(struct mma_operand *operand, enum mma_type type
     struct mma_depth *depths = (struct mma_depth *)operand->depths + row * k_count;
     int min_exponent = mma_min_exponent(type), vectors = k_count > WORDS ? 2 : 1;
     __mmask16 lanes = (__mmask16)(k_count >= WORDS ? 0xffff : (1u << k_count) - 1);
-    struct mma_row info = {.top = NO_TOP};
+    struct mma_row info = {.top = MMA_NO_EXPONENT, .deepest = MMA_ZERO_BYTE};
+    __m512i word[2];
     struct parts parts[2];
     for (int v = 0; v < vectors; v++) {
-        __m512i word = load_f32(type, words + (size_t)v * WORDS * width, lanes);
-        parts[v] = take_apart(word, min_exponent);
-        int top = _mm512_reduce_max_epi32(lanes_of_top(&parts[v]));
+        word[v] = load_f32(type, words + (size_t)v * WORDS * width, lanes);
+        parts[v] = take_apart(word[v], min_exponent);
+        int top = _mm512_reduce_max_epi32(parts[v].exponent);
         info.top = top > info.top ? top : info.top;
         info.special |= parts[v].special != 0;
-        __m512 value = _mm512_castsi512_ps(word);
+        __m512 value = _mm512_castsi512_ps(word[v]);
         _mm512_mask_storeu_pd(values + v * WORDS, (__mmask8)lanes,
                               _mm512_cvtps_pd(_mm512_castps512_ps256(value)));
         _mm512_mask_storeu_pd(values + v * WORDS + LANES, (__mmask8)(lanes >> LANES),
                               _mm512_cvtps_pd(_mm512_extractf32x8_ps(value, 1)));
     }
-    if (info.top == NO_TOP)
+    if (info.top == MMA_NO_EXPONENT)
         info.top = 0;
-    __m512i deepest = _mm512_set1_epi32(MMA_DEPTH_NEVER);
+    __m512i top = _mm512_set1_epi32(info.top);
     for (int v = 0; v < vectors; v++) {
-        __m512i top = _mm512_set1_epi32(info.top);
-        __m512i depth = depth_byte(&parts[v], top);
-        deepest = _mm512_max_epi32(deepest, depth);
+        __m512i depth = _mm512_sub_epi32(top, parts[v].low);
+        int deepest = _mm512_reduce_max_epi32(depth);
+        info.deepest = deepest > info.deepest ? deepest : info.deepest;
         _mm512_mask_storeu_epi32(exponents + v * WORDS, lanes,
-                                 replicate(exponent_byte(&parts[v], top)));
-        __m512i half = _mm512_maskz_mov_epi32(parts[v].negative, _mm512_set1_epi32(MMA_BLOCK));
+                                 replicate(_mm512_sub_epi32(parts[v].exponent, top)));
+        __m512i half =
+            _mm512_maskz_mov_epi32(_mm512_movepi32_mask(word[v]), _mm512_set1_epi32(MMA_BLOCK));
         depth = replicate(depth);
         const __m512i first =
             _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
@@ -149,7 +133,6 @@ AVX512_INLINE void prepare_a_row(struct mma_operand *operand, enum mma_type type
         _mm512_mask_storeu_epi64(depths + v * WORDS + LANES, (__mmask8)(lanes >> LANES),
                                  _mm512_permutex2var_epi32(depth, second, half));
     }
-    info.deepest = _mm512_reduce_max_epi32(deepest);
     ((struct mma_row *)operand->row_info)[row] = info;
 }
 
@@ -212,30 +195,32 @@ AVX512_INLINE void prepare_b_columns(struct mma_operand *operand, enum mma_type 
     int8_t *depths = (int8_t *)operand->depths + (size_t)block * k_count * 2 * MMA_BLOCK + at;
     struct mma_block *info = (struct mma_block *)operand->row_info + block;
     int min_exponent = mma_min_exponent(type);
-    __m512i words[MMA_K_MAX], top = _mm512_set1_epi32(NO_TOP);
+    __m512i words[MMA_K_MAX], top = _mm512_set1_epi32(MMA_NO_EXPONENT);
+    struct parts parts[MMA_K_MAX];
     __mmask16 special = 0;
     load_columns(operand, type, block * MMA_BLOCK + at, words);
     for (uint32_t k = 0; k < k_count; k++) {
-        struct parts p = take_apart(words[k], min_exponent);
-        top = _mm512_max_epi32(top, lanes_of_top(&p));
-        special |= p.special;
+        parts[k] = take_apart(words[k], min_exponent);
+        store_values(values + k * MMA_BLOCK, words[k]);
+        top = _mm512_max_epi32(top, parts[k].exponent);
+        special |= parts[k].special;
     }
-    top = _mm512_mask_mov_epi32(top, _mm512_cmpeq_epi32_mask(top, _mm512_set1_epi32(NO_TOP)),
-                                _mm512_setzero_si512());
+    top = _mm512_maskz_mov_epi32(_mm512_cmpneq_epi32_mask(top, _mm512_set1_epi32(MMA_NO_EXPONENT)),
+                                 top);
     _mm256_storeu_si256((__m256i *)(info->top + at), _mm512_cvtepi32_epi16(top));
     info->special |= (uint64_t)special << at;
+    const __m128i none = _mm_set1_epi8(MMA_ZERO_BYTE);
     for (uint32_t k = 0; k < k_count; k++) {
-        struct parts p = take_apart(words[k], min_exponent);
-        store_values(values + k * MMA_BLOCK, words[k]);
-        _mm_storeu_si128((__m128i *)(exponents + k * MMA_BLOCK),
-                         _mm512_cvtepi32_epi8(exponent_byte(&p, top)));
-        __m128i depth = _mm512_cvtepi32_epi8(depth_byte(&p, top));
-        const __m128i never = _mm_set1_epi8(MMA_DEPTH_NEVER);
-        *deepest = _mm512_max_epi32(*deepest, _mm512_cvtepi8_epi32(depth));
+        __m512i depth = _mm512_sub_epi32(top, parts[k].low);
+        *deepest = _mm512_max_epi32(*deepest, depth);
+        __m128i exponent_bytes = _mm512_cvtsepi32_epi8(_mm512_sub_epi32(parts[k].exponent, top));
+        __m128i depth_bytes = _mm512_cvtsepi32_epi8(depth);
+        __mmask16 negative = _mm512_movepi32_mask(words[k]);
+        _mm_storeu_si128((__m128i *)(exponents + k * MMA_BLOCK), exponent_bytes);
         _mm_storeu_si128((__m128i *)(depths + 2 * k * MMA_BLOCK),
-                         _mm_mask_mov_epi8(never, p.negative, depth));
+                         _mm_mask_mov_epi8(none, negative, depth_bytes));
         _mm_storeu_si128((__m128i *)(depths + (2 * k + 1) * MMA_BLOCK),
-                         _mm_mask_mov_epi8(depth, p.negative, never));
+                         _mm_mask_mov_epi8(depth_bytes, negative, none));
     }
 }
 
@@ -251,7 +236,7 @@ AVX512_INLINE void prepare_type(struct mma_operand *operand, enum mma_type type)
     }
     for (uint32_t block = 0; block * MMA_BLOCK < operand->rows; block++) {
         struct mma_block *info = (struct mma_block *)operand->row_info + block;
-        __m512i deepest = _mm512_set1_epi32(MMA_DEPTH_NEVER);
+        __m512i deepest = _mm512_set1_epi32(MMA_ZERO_BYTE);
         info->special = 0;
         for (uint32_t at = 0; at < MMA_BLOCK; at += WORDS)
             prepare_b_columns(operand, type, block, at, &deepest);
@@ -290,7 +275,7 @@ AVX512_INLINE __m256i half_c_exponents(const struct mma_work *w, const uint32_t 
     __m512i field = _mm512_srli_epi16(_mm512_slli_epi16(word, 1), 8);
     __m512i bias = _mm512_add_epi16(_mm512_loadu_si512(w->info->top + from),
                                     _mm512_set1_epi16((short)(127 + row_top)));
-    return _mm512_mask_cvtsepi16_epi8(_mm256_set1_epi8(MMA_EXPONENT_ZERO),
+    return _mm512_mask_cvtsepi16_epi8(_mm256_set1_epi8(MMA_ZERO_BYTE),
                                       _mm512_test_epi16_mask(field, field),
                                       _mm512_sub_epi16(field, bias));
 }
@@ -304,7 +289,7 @@ AVX512_INLINE void largest_exponents(const struct mma_work *w, const uint32_t *a
                                      __m512i *top) {
 #pragma GCC unroll 4
     for (int r = 0; r < rows; r++)
-        top[r] = _mm512_set1_epi8(MMA_EXPONENT_ZERO);
+        top[r] = _mm512_set1_epi8(MMA_ZERO_BYTE);
     for (uint32_t k = 0; k < w->k_count; k++) {
         __m512i b = _mm512_loadu_si512(w->b_exponents + k * MMA_BLOCK);
 #pragma GCC unroll 4

@@ -18,13 +18,14 @@
  * sums. c is cut toward zero by rounding its own addition down or up by its sign.
  *
  * Bytes are relative to the largest exponent of their row of A or column of B, the "top"; E is
- * relative to the sum of both tops. Byte sums saturate.
- *     exponent  max(e - top, -63), zero: -128  a sum of -62 or more is exact, since a clamped
- * factor gives -63 or less; a zero factor gives -128 depth     min(top - low, 96), zero: -128 a
- * product is cut when its depth exceeds the limit max(F - E, -1): at most 25 + 62, below every
- * clamped sum; and a zero factor gives -32 or less Outputs whose E lies outside what this holds for
- * take the scalar rule, one by one: relative E outside -62..63, results that may overflow, E below
- * the floor e_zero or near f32's subnormals, and every row or column with an Inf or NaN.
+ * relative to the sum of both tops. They and their sums saturate at -128 and 127.
+ *     exponent  e - top, at most 0; zero: -128    a sum above -128 has two true addends and is
+ * exact depth     top - low, at least 0; zero: -128 a product is cut when its depth exceeds the
+ * limit max(F - E, -1), which no sum with a zero does
+ *                                                 (-128 + 127); at most 25 + 100, below saturation
+ * Outputs whose E lies outside what this holds for take the scalar rule, one by one: relative E
+ * outside -100..126, results that may overflow, E below the floor e_zero or near f32's subnormals,
+ * and every row or column with an Inf or NaN.
  *
  * Planes of A: values double [row][k]; exponents uint32 [row][k], the byte four times; depths
  * struct mma_depth [row][k]; row_info struct mma_row [row]. Planes of B, by block of 64 columns:
@@ -33,12 +34,10 @@
  * mma_block [block]. */
 enum {
     MMA_BLOCK = 64,
-    MMA_EXPONENT_ZERO = -128,
-    MMA_EXPONENT_CLAMP = -63,
-    MMA_DEPTH_NEVER = -128,
-    MMA_DEPTH_CLAMP = 96,
-    MMA_E_LOWEST = -62, /* relative E of a lane that the vectors may do */
-    MMA_E_HIGHEST = 63,
+    MMA_ZERO_BYTE = -128,
+    MMA_NO_EXPONENT = -100000, /* of a zero, before it becomes a byte */
+    MMA_E_LOWEST = -100,       /* relative E of a lane that the vectors may do */
+    MMA_E_HIGHEST = 126,
     /* above e_zero, and the unit stays a multiple of the smallest f32; an f16 accumulator below
      * 2^-14 is subnormal, so there E is no less */
     MMA_E_ABSOLUTE_LOWEST = -124,
