@@ -5,6 +5,8 @@
 #include "float_lanes.h"
 #include "num_compare.h"
 #include "num_f32.h"
+#include "num_ftz.h"
+#include "num_minmax.h"
 
 #define MODS_ROW(round)                                                                            \
     {                                                                                              \

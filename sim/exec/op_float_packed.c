@@ -4,6 +4,7 @@
  * fuses f32x2 mul and add even with .rn. */
 #include "float_lanes.h"
 #include "num_f32.h"
+#include "num_ftz.h"
 #include "num_half.h"
 
 /* `one` names an expression of x, y (z): words of one half. */

@@ -3,7 +3,9 @@
  * num_half.h has the functions of one value. .oob: the filler of out-of-bounds tensor copies, 7ff7
  * (H200 observation 28), as an operand gives +0. */
 #include "lane.h"
+#include "num_ftz.h"
 #include "num_half.h"
+#include "num_minmax.h"
 
 enum { OOB_NAN = 0x7ff7 };
 

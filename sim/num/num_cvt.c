@@ -1,4 +1,5 @@
 #include "num_cvt.h"
+#include "num_ftz.h"
 
 #include "bits.h"
 #include "num_f32.h"

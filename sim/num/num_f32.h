@@ -118,45 +118,6 @@ NUM_INLINE uint32_t num_f32_div(uint32_t a, uint32_t b, enum num_round mode) {
     return num_f32_narrow(num_odd_f64(quotient, y < 0 ? -rest : rest), mode);
 }
 
-/* Whether .ftz flushes the exact result `exact` (rounded to odd): it is below 2^-126 even after
- * rounding to 24 digits without a lower end of the exponent. A value that only the coarser grid of
- * subnormals brings up to 2^-126 is flushed (fma.rn.ftz.sat.f32 and mul.rn.ftz.f16x2 in
- * hw-H200-scalar). */
-NUM_INLINE bool num_f32_is_tiny(double exact, enum num_round mode) {
-    double magnitude = fabs(exact);
-    bool away = mode == (exact < 0 ? NUM_RM : NUM_RP);
-    double nearest_limit = 0x1.ffffffp-127; /* a tie here goes to 2^-126 */
-    double limit = mode == NUM_RN ? nearest_limit : 0x1p-126;
-    return away ? magnitude <= 0x1.fffffep-127 : magnitude < limit;
-}
-
-/* The forms with .ftz: operands and result flushed. Sums of normal numbers are exact where they are
- * tiny; products are not. */
-NUM_INLINE uint32_t num_f32_add_ftz(uint32_t a, uint32_t b, enum num_round mode) {
-    return num_f32_flush(num_f32_add(num_f32_flush(a), num_f32_flush(b), mode));
-}
-
-NUM_INLINE uint32_t num_f32_sub_ftz(uint32_t a, uint32_t b, enum num_round mode) {
-    return num_f32_add_ftz(a, b ^ NUM_F32_SIGN, mode);
-}
-
-NUM_INLINE uint32_t num_f32_mul_ftz(uint32_t a, uint32_t b, enum num_round mode) {
-    double x = (double)bits_to_f32(num_f32_flush(a)), y = (double)bits_to_f32(num_f32_flush(b));
-    double product = x * y; /* 48 bits: exact */
-    uint32_t word = num_f32_narrow(product, mode);
-    return num_f32_is_tiny(product, mode) ? word & NUM_F32_SIGN : word;
-}
-
-NUM_INLINE uint32_t num_f32_fma_ftz(uint32_t a, uint32_t b, uint32_t c, enum num_round mode) {
-    a = num_f32_flush(a), b = num_f32_flush(b), c = num_f32_flush(c);
-    double product = (double)bits_to_f32(a) * (double)bits_to_f32(b);
-    double sum = num_odd_sum_f64(product, (double)bits_to_f32(c));
-    uint32_t word = num_f32_narrow(sum, mode);
-    uint32_t zero = num_f32_zero_sum(0, (a ^ b) >> 31, c >> 31, mode);
-    word = sum == 0 ? zero : word;
-    return num_f32_is_tiny(sum, mode) ? word & NUM_F32_SIGN : word;
-}
-
 NUM_INLINE uint32_t num_f32_rcp(uint32_t a, enum num_round mode) {
     return num_f32_div(NUM_F32_ONE, a, mode);
 }
@@ -180,33 +141,6 @@ NUM_INLINE uint32_t num_f32_abs(uint32_t a) {
 /* Sign of a, magnitude of b: bits, no arithmetic. */
 NUM_INLINE uint32_t num_f32_copysign(uint32_t a, uint32_t b) {
     return (a & NUM_F32_SIGN) | (b & ~NUM_F32_SIGN);
-}
-
-/* Modifiers of min and max. */
-struct num_minmax {
-    bool max;     /* the greater, else the smaller */
-    bool nan;     /* .NaN: a NaN operand gives NaN; else the number wins over a NaN */
-    bool xorsign; /* .xorsign.abs: magnitudes are compared, the sign is that of the product */
-};
-
-/* The word as an integer in numeric order, -0 below +0; a NaN goes where `nan_key` says. */
-NUM_INLINE int32_t num_f32_key(uint32_t x, int32_t nan_key) {
-    int32_t key = (int32_t)x ^ (int32_t)((uint32_t)((int32_t)x >> 31) >> 1);
-    int32_t is_nan = (int32_t)(NUM_F32_INF - (x & ~NUM_F32_SIGN)) >> 31; /* all ones or none */
-    return (key & ~is_nan) | (nan_key & is_nan);
-}
-
-/* A winning number is copied bit for bit. A NaN stands at the losing end of the order, under .NaN
- * at the winning one. */
-NUM_INLINE uint32_t num_f32_minmax(uint32_t a, uint32_t b, struct num_minmax how) {
-    uint32_t sign = how.xorsign ? (a ^ b) & NUM_F32_SIGN : 0;
-    a = how.xorsign ? a & ~NUM_F32_SIGN : a;
-    b = how.xorsign ? b & ~NUM_F32_SIGN : b;
-    int32_t nan_key = how.max == how.nan ? 0x7fc00000 : -0x7fc00000;
-    int32_t a_key = num_f32_key(a, nan_key), b_key = num_f32_key(b, nan_key);
-    uint32_t greater = a_key >= b_key ? a : b, smaller = a_key >= b_key ? b : a;
-    uint32_t number = how.max ? greater : smaller;
-    return num_f32_is_nan(number) ? NUM_F32_NAN : number | sign;
 }
 
 #endif

@@ -104,34 +104,6 @@ NUM_INLINE uint16_t num_f16_fma(uint16_t a, uint16_t b, uint16_t c) {
     return num_f16_from_f32(bits_from_f32(sum));
 }
 
-/* The forms with .ftz: operands flushed, and a result below 2^-14 even after rounding to 11 digits
- * without a lower end of the exponent (as num_f32_is_tiny; a sum is exact there). */
-NUM_INLINE uint16_t num_f16_flush_result(float exact) {
-    uint16_t word = num_f16_from_f32(bits_from_f32(exact));
-    return fabsf(exact) < 0x1.ffep-15f ? word & NUM_HALF_SIGN : word;
-}
-
-NUM_INLINE uint16_t num_f16_add_ftz(uint16_t a, uint16_t b) {
-    return num_f16_flush(num_f16_add(num_f16_flush(a), num_f16_flush(b)));
-}
-
-NUM_INLINE uint16_t num_f16_sub_ftz(uint16_t a, uint16_t b) {
-    return num_f16_add_ftz(a, b ^ NUM_HALF_SIGN);
-}
-
-NUM_INLINE uint16_t num_f16_mul_ftz(uint16_t a, uint16_t b) {
-    float x = bits_to_f32(num_f16_to_f32(num_f16_flush(a)));
-    float y = bits_to_f32(num_f16_to_f32(num_f16_flush(b)));
-    return num_f16_flush_result(x * y);
-}
-
-NUM_INLINE uint16_t num_f16_fma_ftz(uint16_t a, uint16_t b, uint16_t c) {
-    float x = bits_to_f32(num_f16_to_f32(num_f16_flush(a)));
-    float y = bits_to_f32(num_f16_to_f32(num_f16_flush(b)));
-    float z = bits_to_f32(num_f16_to_f32(num_f16_flush(c)));
-    return num_f16_flush_result(num_odd_sum_f32(x * y, z));
-}
-
 NUM_INLINE uint16_t num_bf16_add(uint16_t a, uint16_t b) {
     float sum = bits_to_f32(num_bf16_to_f32(a)) + bits_to_f32(num_bf16_to_f32(b));
     return num_bf16_from_f32(bits_from_f32(sum));
@@ -173,34 +145,6 @@ NUM_INLINE uint16_t num_bf16_neg(uint16_t a) {
 
 NUM_INLINE uint16_t num_bf16_abs(uint16_t a) {
     return num_bf16_is_nan(a) ? NUM_HALF_NAN : a & 0x7fff;
-}
-
-NUM_INLINE int32_t num_half_key(uint32_t x, uint32_t infinity, int32_t nan_key) {
-    int32_t negative = (int32_t)(x << 16) >> 31; /* all ones or none */
-    int32_t key = (int32_t)(x & 0x7fff) ^ negative;
-    int32_t is_nan = (int32_t)(infinity - (x & 0x7fff)) >> 31;
-    return (key & ~is_nan) | (nan_key & is_nan);
-}
-
-/* As num_f32_minmax; `infinity` is the word of the type's infinity. */
-NUM_INLINE uint16_t num_half_minmax(uint32_t a, uint32_t b, struct num_minmax how,
-                                    uint32_t infinity) {
-    uint32_t sign = how.xorsign ? (a ^ b) & NUM_HALF_SIGN : 0;
-    a = how.xorsign ? a & 0x7fff : a;
-    b = how.xorsign ? b & 0x7fff : b;
-    int32_t nan_key = how.max == how.nan ? 0x7fc00000 : -0x7fc00000;
-    int32_t a_key = num_half_key(a, infinity, nan_key), b_key = num_half_key(b, infinity, nan_key);
-    uint32_t greater = a_key >= b_key ? a : b, smaller = a_key >= b_key ? b : a;
-    uint32_t number = how.max ? greater : smaller;
-    return (uint16_t)((number & 0x7fff) > infinity ? NUM_HALF_NAN : number | sign);
-}
-
-NUM_INLINE uint16_t num_f16_minmax(uint16_t a, uint16_t b, struct num_minmax how) {
-    return num_half_minmax(a, b, how, NUM_F16_INF);
-}
-
-NUM_INLINE uint16_t num_bf16_minmax(uint16_t a, uint16_t b, struct num_minmax how) {
-    return num_half_minmax(a, b, how, NUM_BF16_INF);
 }
 
 #endif

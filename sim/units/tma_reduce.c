@@ -6,6 +6,7 @@
 #include "num_f32.h"
 #include "num_f64.h"
 #include "num_half.h"
+#include "num_minmax.h"
 
 #define BIT(x) (1u << (x))
 

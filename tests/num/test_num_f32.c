@@ -2,6 +2,8 @@
 #include <fenv.h>
 
 #include "num_f32.h"
+#include "num_ftz.h"
+#include "num_minmax.h"
 #include "num_wide.h"
 #include "num_words.h"
 

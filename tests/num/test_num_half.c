@@ -1,5 +1,6 @@
 #include <criterion/criterion.h>
 
+#include "num_ftz.h"
 #include "num_half.h"
 #include "num_wide.h"
 #include "num_words.h"

@@ -9,7 +9,9 @@
 #include "num_cvt.h"
 #include "num_f32.h"
 #include "num_f64.h"
+#include "num_ftz.h"
 #include "num_half.h"
+#include "num_minmax.h"
 #include "scalar_forms.h"
 #include "support.h"
 
