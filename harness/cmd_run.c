@@ -230,6 +230,9 @@ static int run_input(struct settings *s, struct input *input) {
     if (!machine_open(&machine, &s->machine, &host)) {
         progress_end(&progress);
         message_error("%s", host.text);
+        snprintf(error.text, sizeof error.text, "%s", host.text);
+        if (s->run.json)
+            print_document(NULL, input, NULL, 0, &error, EXIT_MACHINE);
         return EXIT_MACHINE;
     }
     const int status = run_on(s, input, &machine, &progress);
@@ -271,6 +274,8 @@ int cmd_run(int argc, char **argv) {
     }
     if (open_operands(&settings, &input, argc - optind, argv + optind))
         status = run_input(&settings, &input);
+    else if (settings.run.json)
+        print_document(NULL, &input, NULL, 0, NULL, status);
     input_free(&input);
     return status;
 }

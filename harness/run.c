@@ -112,6 +112,23 @@ static void step_fill(struct run *run, const struct trace_fill *fill) {
         step_failed(run, &fill->place, &error);
 }
 
+/* The fields of a finding that say which elements are wrong. */
+static json_t *where(const struct run *run, const struct trace_expect *expect,
+                     const struct difference *difference) {
+    const struct trace_buffer *b = &run->trace->buffers.items[expect->buffer];
+    json_t *json =
+        json_pack("{s:s, s:I}", "object", b->name, "differing", (json_int_t)difference->count);
+    uint64_t coords[TRACE_MAX_RANK];
+    if (!difference->count)
+        return json;
+    json_t *first = json_array();
+    buffer_image_coordinates(b, difference->first, coords);
+    for (unsigned i = 0; i < b->rank; i++)
+        json_array_append_new(first, json_integer((json_int_t)coords[i]));
+    json_object_set_new(json, "first", first);
+    return json;
+}
+
 static void judge(struct run *run, const struct trace_expect *expect, enum status status,
                   const struct difference *difference, const char *text) {
     struct strbuf what = {0};
@@ -133,9 +150,9 @@ static void judge(struct run *run, const struct trace_expect *expect, enum statu
             run->differs = true;
         else
             run->no_verdict = true;
-        run_finding(
-            run, &expect->place, status == STATUS_OK ? "expect.differs" : "expect.unanswered",
-            strbuf_text(&message), json_pack("{s:I}", "differing", (json_int_t)difference->count));
+        run_finding(run, &expect->place,
+                    status == STATUS_OK ? "expect.differs" : "expect.unanswered",
+                    strbuf_text(&message), where(run, expect, difference));
         strbuf_free(&message);
     }
     strbuf_free(&what);
