@@ -211,7 +211,7 @@ static bool scan_raw_list(struct trace_reader *r, struct trace_map *map, unsigne
         if (!scan_take_word(r, words[i]))
             continue;
         *found = true;
-        *seen |= SEEN_DIM << i;
+        *seen |= (unsigned)SEEN_DIM << i;
         const int64_t high = i < 2 ? INT64_MAX : UINT32_MAX;
         if (!scan_braces(r, words[i], i < 2 ? INT64_MIN : 0, high, 8, values, &counts[i]))
             return false;
