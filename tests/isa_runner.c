@@ -121,7 +121,8 @@ static bool run_program(const struct options *options, const struct driver *driv
     send_report(fd, file, good ? PASSED : FAILED, launched ? text : outcome.text,
                 record ? record : "");
     free(record);
-    bool lost = outcome.context_lost;
+    /* What was to fail may have left more behind than was seen. */
+    bool lost = outcome.context_lost || program->fails != 0 || !launched;
     isa_outcome_free(&outcome);
     return !lost;
 }

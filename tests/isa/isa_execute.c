@@ -137,6 +137,9 @@ static bool launch(const struct driver *driver, const struct isa_program *progra
     if (outcome->result != CUDA_SUCCESS)
         return true;
     enum launch_wait end = launch_wait(driver, NULL, TIMEOUT_SECONDS, error);
+    /* A GPU may tell of a fault after the stream has run empty. */
+    if (end == LAUNCH_DONE && !RESULT_CHECK(error, driver, cuCtxSynchronize, ()))
+        end = LAUNCH_FAILED;
     if (end == LAUNCH_DONE)
         return read_back(program, buffers, outcome, error);
     outcome->result = end == LAUNCH_FAILED ? error->code : CUDA_ERROR_LAUNCH_TIMEOUT;
