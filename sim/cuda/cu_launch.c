@@ -13,6 +13,7 @@
 #include "cu_fault.h"
 #include "cu_functions.h"
 #include "cu_stream.h"
+#include "event_lines.h"
 
 static double seconds_now(void) {
     struct timespec now;
@@ -65,6 +66,23 @@ static struct exec_launch prepare(const struct cu_launch *launch, const uint8_t 
     return run;
 }
 
+/* The observers that were asked for, as one; kinds 0: none. */
+static void observe(const struct cu_launch *launch, struct event_lines *lines,
+                    struct observer *observer) {
+    struct cu_root *root = cu_root();
+    if (root->stats_on)
+        stats_observe(&root->stats, observer);
+    if (!root->events)
+        return;
+    *lines = (struct event_lines){.sink = root->events,
+                                  .ctx = root->events_ctx,
+                                  .kinds = root->event_kinds,
+                                  .launch = root->launches,
+                                  .file = launch->function->module->file,
+                                  .next = *observer};
+    event_lines_observe(lines, observer);
+}
+
 /* Runs the kernel; the result is that of the launch call. */
 static CUresult execute(const struct cu_launch *launch, const uint8_t *block) {
     struct cu_root *root = cu_root();
@@ -73,11 +91,13 @@ static CUresult execute(const struct cu_launch *launch, const uint8_t *block) {
     struct strbuf report = {0};
     root->launches++;
     struct exec_launch run = prepare(launch, block);
-    struct observer observer;
-    if (root->stats_on) {
-        stats_observe(&root->stats, &observer);
+    struct event_lines lines;
+    struct observer observer = {0};
+    observe(launch, &lines, &observer);
+    if (observer.kinds)
         run.observer = &observer;
-    }
+    if (root->events) /* one thread: the order of the lines is the order of events */
+        run.jobs = 1;
     double start = seconds_now();
     enum status status = exec_run(&run, &fault, &report);
     root->stats_seconds = seconds_now() - start;

@@ -67,6 +67,9 @@ struct cu_root {
     double stats_seconds;
     siltwin_sim_log *log;
     void *log_ctx;
+    siltwin_sim_events *events; /* NULL: no event lines */
+    void *events_ctx;
+    uint32_t event_kinds;
     siltwin_sim_progress *progress;
     void *progress_ctx;
     uint64_t absent_said[16]; /* bit per row of cu_absent.def */

@@ -15,6 +15,7 @@ EXPORTED siltwin_sim_set_device siltwinSimSetDevice;
 EXPORTED siltwin_sim_set_run siltwinSimSetRun;
 EXPORTED siltwin_sim_get_run siltwinSimGetRun;
 EXPORTED siltwin_sim_set_log siltwinSimSetLog;
+EXPORTED siltwin_sim_set_events siltwinSimSetEvents;
 EXPORTED siltwin_sim_set_progress siltwinSimSetProgress;
 EXPORTED siltwin_sim_set_module_name siltwinSimSetModuleName;
 EXPORTED siltwin_sim_last_fault siltwinSimLastFault;
@@ -85,6 +86,15 @@ int siltwinSimSetProgress(siltwin_sim_progress *progress, void *ctx) {
     cu_enter(CU_SCOPE_ANYTIME);
     cu_root()->progress = progress;
     cu_root()->progress_ctx = ctx;
+    return (int)cu_leave(CUDA_SUCCESS);
+}
+
+int siltwinSimSetEvents(siltwin_sim_events *sink, void *ctx, uint32_t kinds) {
+    cu_enter(CU_SCOPE_ANYTIME);
+    struct cu_root *root = cu_root();
+    root->events = kinds ? sink : NULL;
+    root->events_ctx = ctx;
+    root->event_kinds = kinds & ((UINT32_C(2) << SILTWIN_SIM_TMEM) - 1);
     return (int)cu_leave(CUDA_SUCCESS);
 }
 

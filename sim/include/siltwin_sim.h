@@ -108,6 +108,32 @@ typedef int siltwin_sim_set_stats(int on);
 /* siltwinSimStats: the counters of the last launch that was counted. */
 typedef int siltwin_sim_stats_last(struct siltwin_sim_stats *stats);
 
+/* siltwinSimSetEvents: one line of text, without a newline, for every side effect of the launches
+ * that follow, in the order in which they happen. `kinds` has bit (1 << enum siltwin_sim_event) for
+ * each kind wanted. Launches then run on one host thread, so two runs give the same lines. Fields
+ * are separated by one blank, `-` where a line has none:
+ *
+ *     launch cta warp lanes file:line opcode KIND detail...
+ *
+ * `warp` is `unit` where no warp acts; `lanes` is a mask in hex. Addresses are hex, of
+ * the lanes in ascending order, separated by commas. NULL or kinds 0: stops. */
+enum siltwin_sim_event {
+    SILTWIN_SIM_CTA_BEGIN,      /* cta.begin */
+    SILTWIN_SIM_CTA_END,        /* cta.end */
+    SILTWIN_SIM_INSN,           /* insn */
+    SILTWIN_SIM_GLOBAL,         /* global read|write|atomic BYTES ADDRESSES */
+    SILTWIN_SIM_SHARED,         /* shared read|write|atomic BYTES ADDRESSES */
+    SILTWIN_SIM_MBARRIER,       /* mbarrier ADDRESS phase P pending N tx T completed C */
+    SILTWIN_SIM_ASYNC_ISSUE,    /* async.issue ID */
+    SILTWIN_SIM_ASYNC_COMPLETE, /* async.complete ID */
+    SILTWIN_SIM_TENSOR_COPY,    /* tensor read|write BOXES boxes BYTES bytes */
+    SILTWIN_SIM_MMA,            /* mma M N K */
+    SILTWIN_SIM_BARRIER,        /* barrier ID THREADS */
+    SILTWIN_SIM_TMEM,           /* tmem read|write lanes FIRST COUNT columns FIRST COUNT */
+};
+typedef void siltwin_sim_events(void *ctx, const char *line);
+typedef int siltwin_sim_set_events(siltwin_sim_events *sink, void *ctx, uint32_t kinds);
+
 /* What the simulator knows of a kernel beyond its function attributes. */
 struct siltwin_sim_kernel {
     uint32_t struct_bytes;

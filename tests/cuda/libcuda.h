@@ -9,6 +9,10 @@
 #include "cuda_abi.h"
 #include "siltwin_sim.h"
 
+#ifndef SILTWIN_BUILD
+#define SILTWIN_BUILD "build" /* where the build does not say, from the top of the tree */
+#endif
+
 /* The built libcuda.so.1 as a program sees it: every function of driver_api.def by its exported
  * symbol, and the simulator's own entry points. */
 struct libcuda {
@@ -25,6 +29,7 @@ struct libcuda {
     siltwin_sim_last_report *last_report;
     siltwin_sim_set_stats *set_stats;
     siltwin_sim_stats_last *stats;
+    siltwin_sim_set_events *set_events;
     siltwin_sim_kernel_info *kernel_info;
 };
 
@@ -51,6 +56,7 @@ static inline struct libcuda libcuda_load(const char *device) {
     libcuda_symbol(&cu, "siltwinSimLastReport", &cu.last_report);
     libcuda_symbol(&cu, "siltwinSimSetStats", &cu.set_stats);
     libcuda_symbol(&cu, "siltwinSimStats", &cu.stats);
+    libcuda_symbol(&cu, "siltwinSimSetEvents", &cu.set_events);
     libcuda_symbol(&cu, "siltwinSimKernel", &cu.kernel_info);
     cr_assert_eq(cu.set_device(device), CUDA_SUCCESS);
     return cu;

@@ -297,3 +297,31 @@ Test(launch, statistics, .init = load) {
     cr_expect_eq(stats.other_memory, 4 * 2);
     cr_expect_gt(stats.host_seconds, 0);
 }
+
+/* One line per side effect, every field on every line; the same lines in every run. */
+Test(launch, events_as_text, .init = load) {
+    struct libcuda_lines lines = {0}, again = {0};
+    struct siltwin_sim_stats stats = {.struct_bytes = sizeof stats};
+    char expected[512];
+    cr_assert_eq(cu.set_stats(1), 0);
+    cr_assert_eq(cu.set_events(libcuda_keep_line, &lines,
+                               1u << SILTWIN_SIM_GLOBAL | 1u << SILTWIN_SIM_CTA_END),
+                 0);
+    cr_assert_eq(launch(k, 2, 2, 0, pointers, NULL), 0);
+    snprintf(expected, sizeof expected,
+             "1 0 0 00000003 ptx:13 st global write 4 %llx,%llx\n"
+             "1 0 unit 00000000 - - cta.end\n"
+             "1 1 0 00000003 ptx:13 st global write 4 %llx,%llx\n"
+             "1 1 unit 00000000 - - cta.end\n",
+             words, words + 4, words, words + 4);
+    cr_expect_str_eq(lines.text, expected, "%s", lines.text);
+    cr_assert_eq(cu.stats(&stats), 0);
+    cr_expect_eq(stats.store_requests, 2); /* counted all the same */
+    cr_assert_eq(cu.set_events(libcuda_keep_line, &again, ~0u), 0);
+    cr_assert_eq(launch(e, 1, 1, 0, NULL, NULL), 0);
+    cr_expect_not_null(strstr(again.text, "2 0 0 00000001 ptx:16 ret insn\n"), "%s", again.text);
+    cr_assert_eq(cu.set_events(NULL, NULL, ~0u), 0);
+    int count = again.count;
+    cr_assert_eq(launch(e, 1, 1, 0, NULL, NULL), 0);
+    cr_expect_eq(again.count, count);
+}
