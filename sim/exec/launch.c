@@ -12,7 +12,7 @@
  * does not depend on the number of threads: the first fault is the one of the lowest CTA. */
 
 enum {
-    IDLE_BUDGET = 1 << 27, /* warp instructions */
+    IDLE_BUDGET = 1 << 28, /* warp instructions */
     SM_CTAS =
         32, /* resident CTAs, threads, shared memory of an SM (compute capability 9.0, 10.0) */
     SM_THREADS = 2048,
@@ -122,11 +122,20 @@ static bool take_set(struct worker *worker) {
     return taken;
 }
 
-static void end_set(struct worker *worker, bool fine) {
+static void count_cta(void *ctx) {
+    struct worker *worker = ctx;
     struct pool *pool = worker->pool;
     const struct exec_launch *launch = pool->run->launch;
     pthread_mutex_lock(&pool->lock);
-    pool->ctas_done += worker->set.end - worker->first;
+    pool->ctas_done++;
+    if (launch->progress != NULL)
+        launch->progress(launch->progress_ctx, pool->ctas_done, pool->run->cta_count);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void end_set(struct worker *worker, bool fine) {
+    struct pool *pool = worker->pool;
+    pthread_mutex_lock(&pool->lock);
     if (!fine && worker->first < pool->failed_cta) {
         pool->failed_cta = worker->first;
         pool->fault = worker->fault;
@@ -134,8 +143,6 @@ static void end_set(struct worker *worker, bool fine) {
         pool->report = worker->report;
         worker->report = (struct strbuf){0};
     }
-    if (launch->progress != NULL)
-        launch->progress(launch->progress_ctx, pool->ctas_done, pool->run->cta_count);
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -160,7 +167,8 @@ static bool worker_begin(struct worker *worker, struct pool *pool, uint32_t inde
         .turn_rounds = launch->resident > 1 ? 1 : TURN_ROUNDS,
         .one_more = launch->resident <= 1,
         .cancelled = is_cancelled,
-        .cancel_ctx = worker,
+        .finished = launch->progress != NULL ? count_cta : NULL,
+        .ctx = worker,
         .fault = &worker->fault,
         .report = &worker->report,
     };

@@ -21,7 +21,7 @@ void run_fill_pattern(const struct run *run, uint64_t stream, void *bytes, size_
 const uint8_t *run_frame_pattern(const struct run *run, const struct xfunc *func);
 
 /* Runs CTAs [first, end) of the grid, at most `slots` at a time. `turn_rounds`: how long one goes
- * on before the next. `cancel` is asked now and then. False when one faulted: `fault`, `report`. */
+ * on before the next. False when one faulted: `fault`, `report`. */
 struct cta_set {
     struct run *run;
     struct cta *slots; /* slot_count of them, made by cta_create */
@@ -30,8 +30,9 @@ struct cta_set {
     struct sm *sms;
     uint32_t active;
     uint32_t turn_rounds;
-    bool (*cancelled)(void *ctx);
-    void *cancel_ctx;
+    bool (*cancelled)(void *ctx); /* asked between rounds */
+    void (*finished)(void *ctx);  /* told of each CTA that ended well, NULL: not */
+    void *ctx;
     struct fault *fault;
     struct strbuf *report;
     void *observer_ctx;

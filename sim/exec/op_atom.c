@@ -5,8 +5,8 @@
  *
  * Float add is the plain add, round to nearest even. On global memory f32 flushes subnormals and
  * f64 hands a NaN on without making it quiet, as the atomic unit there does; on shared memory both
- * are the add instruction of a compare-and-swap loop (scalar.md section 8) with the cell as its last
- * operand: of two NaNs the cell's payload stays (hw-H200-atomics). */
+ * are the add instruction of a compare-and-swap loop (scalar.md section 8) with the cell as its
+ * last operand: of two NaNs the cell's payload stays (hw-H200-atomics). */
 #include <string.h>
 
 #include "int_lanes.h"

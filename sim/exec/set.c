@@ -84,6 +84,8 @@ static bool finish(struct cta_set *set, struct cta *cta) {
         fine = cta_finish_tmem(cta);
     cta_end(cta);
     set->active--;
+    if (fine && set->finished != NULL)
+        set->finished(set->ctx);
     return fine;
 }
 
@@ -207,7 +209,7 @@ bool set_run(struct cta_set *set) {
             if (!is_running(cta) && !finish(set, cta))
                 return fail(set);
         }
-        if (set->cancelled != NULL && set->cancelled(set->cancel_ctx))
+        if (set->cancelled != NULL && set->cancelled(set->ctx))
             return true;
         if (progressed)
             not_idle(set);
