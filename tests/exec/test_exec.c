@@ -51,3 +51,66 @@ Test(exec, loop_and_predicates) {
         cr_assert_eq(sim_words(sim, out)[i], i * (i + 1) / 2 + (i == 5 ? 1000 : 0));
     sim_free(sim);
 }
+
+static void note_progress(void *ctx, uint64_t done, uint64_t total) {
+    uint64_t *last = ctx;
+    cr_assert_eq(done, *last + 1);
+    cr_assert_eq(total, 40);
+    *last = done;
+}
+
+Test(exec, progress_is_told_for_each_cta) {
+    static const char *const bodies[] = {"  ret;\n",
+                                         "  atom.global.add.u32 %r3, [%rd1], 1; ret;\n"};
+    for (size_t i = 0; i < 2; i++)
+        for (uint32_t jobs = 1; jobs <= 3; jobs++) {
+            struct sim *sim = sim_load_simple(bodies[i]);
+            uint64_t done = 0;
+            sim->launch.jobs = jobs;
+            sim->launch.progress = note_progress;
+            sim->launch.progress_ctx = &done;
+            sim_run_simple(sim, 1, 40, 32);
+            cr_assert_eq(done, 40);
+            sim_free(sim);
+        }
+}
+
+Test(exec, what_a_module_says_of_its_kernels) {
+    struct sim *sim = sim_load_body(
+        ".visible .entry a(.param .u32 x, .param .align 64 .b8 map[128], .param .u8 y) {\n"
+        "  .local .align 8 .b8 l[24]; .shared .align 4 .b8 s[100]; .reg .b32 %r; .reg .b64 %rd;\n"
+        "  mov.u32 %r, s; mov.u64 %rd, l; st.local.u32 [%rd], %r; ret;\n"
+        "}\n"
+        ".visible .entry b() .reqntid 64 { ret; }\n");
+    const struct exec_kernel_info *info = exec_kernel_info(exec_module_kernel(sim->module, "a"));
+    cr_assert_eq(info->param_count, 3);
+    cr_assert_eq(info->params[1].offset_bytes, 64);
+    cr_assert_eq(info->params[1].size_bytes, 128);
+    cr_assert_eq(info->params[1].align_bytes, 64);
+    cr_assert_eq(info->params[2].offset_bytes, 192);
+    cr_assert_eq(info->param_bytes, 193);
+    cr_assert_eq(info->static_smem_bytes, 100);
+    cr_assert_geq(info->local_bytes, 24);
+    cr_assert_geq(info->registers, 8);
+    info = exec_kernel_info(exec_module_kernel_at(sim->module, 1));
+    cr_assert_str_eq(info->name, "b");
+    cr_assert_eq(info->directives->reqntid[0], 64);
+    cr_assert_null(exec_module_kernel_at(sim->module, 2));
+    cr_assert_null(exec_module_kernel(sim->module, "c"));
+    sim_free(sim);
+}
+
+Test(exec, faults_name_the_place) {
+    struct sim *sim = sim_load_simple("  setp.eq.u32 %p1, %r1, 37;\n"
+                                      "  @%p1 st.global.u32 [%rd1+2], %r1;\n");
+    sim_arg64(sim, sim_buffer(sim, 4));
+    cr_assert_eq(sim_run(sim, 3, 64), STATUS_INVALID);
+    cr_assert_eq(sim->fault.kind, FAULT_MISALIGNED_ADDRESS);
+    cr_assert_eq(sim->fault.warp, 1);
+    cr_assert_eq(sim->fault.lanes, 1u << 5);
+    const char *report = strbuf_text(&sim->report);
+    cr_assert_not_null(strstr(report, "test.ptx:11:8: error: misaligned address"), "%s", report);
+    cr_assert_not_null(strstr(report, "@%p1 st.global.u32 [%rd1+2], %r1;"), "%s", report);
+    cr_assert_not_null(strstr(report, "kernel k, cta (0,0,0), warp 1"), "%s", report);
+    sim_free(sim);
+}
