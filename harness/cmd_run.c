@@ -16,7 +16,7 @@ struct settings {
     struct machine_options machine;
     struct run_options run;
     const char *policy;
-    bool as_written;
+    bool as_written, emit_ptx;
     const char *allowed[16];
     int allowed_count;
 };
@@ -32,6 +32,7 @@ enum {
     OPT_QUIET,
     OPT_JSON,
     OPT_ALLOW_PATH,
+    OPT_EMIT_PTX,
     OPT_HELP
 };
 
@@ -46,6 +47,7 @@ static const struct option options[] = {
     {"quiet", no_argument, NULL, OPT_QUIET},
     {"json", no_argument, NULL, OPT_JSON},
     {"allow-path", required_argument, NULL, OPT_ALLOW_PATH},
+    {"emit-ptx", no_argument, NULL, OPT_EMIT_PTX},
     {"help", no_argument, NULL, OPT_HELP},
     {NULL, 0, NULL, 0},
 };
@@ -61,6 +63,7 @@ static const char help[] =
     "  --jobs N               host threads (default: all cores)\n"
     "  --resident N           CTAs of one SM that run together (default: one at a time)\n"
     "  --as-written           loads the PTX unchanged: no .rn on unrounded add, sub, mul\n"
+    "  --emit-ptx             prints the modules' text as it would be loaded, runs nothing\n"
     "  --allow-path DIR       lets the trace read files below DIR\n"
     "  --quiet                only what is not as expected\n"
     "  --json                 one JSON document on stdout\n";
@@ -120,6 +123,7 @@ static bool set_option(struct settings *s, int option, int *status) {
     case OPT_JOBS: return set_number("--jobs", optarg, 1024, &s->machine.run.jobs);
     case OPT_RESIDENT: return set_number("--resident", optarg, 32, &s->machine.run.resident);
     case OPT_AS_WRITTEN: s->as_written = true; return true;
+    case OPT_EMIT_PTX: s->emit_ptx = true; return true;
     case OPT_QUIET: s->run.quiet = true; return true;
     case OPT_JSON: s->run.json = true; return true;
     case OPT_ALLOW_PATH:
@@ -222,6 +226,12 @@ static int run_input(struct settings *s, struct input *input) {
         if (s->run.json)
             print_document(NULL, input, NULL, 0, &error, error.exit_status);
         return error.exit_status;
+    }
+    if (s->emit_ptx) {
+        for (uint32_t i = 0; i < input->trace.modules.count; i++)
+            fwrite(input->trace.modules.items[i].loaded, 1,
+                   input->trace.modules.items[i].loaded_bytes, stdout);
+        return EXIT_AS_EXPECTED;
     }
     progress_init(&progress, s->run.quiet);
     s->machine.device = input->trace.device;

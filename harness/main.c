@@ -1,9 +1,12 @@
 /* The `siltwin` command: finds the subcommand in its table and runs it. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "message.h"
+#include "version.h"
 
 static const struct command {
     const char *name, *usage, *summary;
@@ -28,13 +31,35 @@ static void print_help(FILE *out) {
           out);
 }
 
+/* A crash or a failed assertion is never the user's doing: its exit status says so. */
+static void own_bug(int signal_number) {
+    static const char text[] = "siltwin: a bug of siltwin itself: please report what you ran\n";
+    (void)signal_number;
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        _exit(EXIT_OUR_BUG);
+    _exit(EXIT_OUR_BUG);
+}
+
+static void catch_own_bugs(void) {
+#ifndef __SANITIZE_ADDRESS__ /* whose report says more */
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        signal(signals[i], own_bug);
+#endif
+}
+
 int main(int argc, char **argv) {
+    catch_own_bugs();
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;
     }
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
         print_help(stdout);
+        return EXIT_AS_EXPECTED;
+    }
+    if (!strcmp(argv[1], "--version")) {
+        puts("siltwin " SILTWIN_VERSION);
         return EXIT_AS_EXPECTED;
     }
     for (const struct command *command = commands; command->name; command++)

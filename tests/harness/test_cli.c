@@ -76,6 +76,7 @@ Test(cli, usage) {
     CHECK(siltwin(""), 2, "usage: siltwin COMMAND", err);
     CHECK(siltwin("--help"), 0, "siltwin run TRACE", out);
     cr_assert_not(strstr(out, "siltwin bench"));
+    CHECK(siltwin("--version"), 0, "siltwin 0.", out);
     CHECK(siltwin("bench x"), 2, "there is no command 'bench'", err);
     CHECK(siltwin("run"), 2, "run expects a trace or a record", err);
     CHECK(siltwin("run --help"), 0, "--policy", out);
@@ -118,6 +119,8 @@ Test(cli, records) {
     CHECK(siltwin("show a.rec --buffer Q"), 2, "has no buffer 'Q'", err);
     CHECK(siltwin("show a.rec --file m"), 0, "add.rn.f32 %x, %x, %y;", out);
     CHECK(siltwin("show a.rec --file small.ptx"), 0, "add.f32 %x, %x, %y;", out);
+    CHECK(siltwin("run " DATA "features.trace --emit-ptx"), 0, "add.rn.f32 %x, %x, %y;", out);
+    cr_assert_not(strstr(out, "launch 1"));
     CHECK(siltwin("run " DATA "features.trace --as-written -o c.rec --quiet"), 0, "", out);
     CHECK(siltwin("show c.rec --file m"), 0, "add.f32 %x, %x, %y;", out);
     CHECK(siltwin("diff a.rec c.rec"), 0, "equal:", out);
@@ -178,6 +181,32 @@ Test(cli, faults) {
     CHECK(run_trace("buffer T f32 [16][32]\ntensormap TM of T box [8][33] swizzle 128B\n", ""), 1,
           "cuTensorMapEncodeTiled gives CUDA_ERROR_INVALID_VALUE (1)", err);
 }
+
+/* A launch that runs over its time has no verdict; a loop that nothing can end is a hang; a crash
+ * of the command is its own bug. */
+Test(cli, time_and_signals) {
+    CHECK(run_trace("buffer X u32 [1]\n"
+                    "repeat i 3 { launch m.long_loop grid 1 block 1 args &X timeout 200ms }\n",
+                    ""),
+          4, "t.trace:5:14: error: no verdict: launch 1 was not done after 0.2 s", err);
+    CHECK(run_trace("launch m.forever_quiet grid 1 block 1\n", ""), 1, "launch 1 (forever_quiet)",
+          err);
+}
+
+#ifndef __SANITIZE_ADDRESS__
+Test(cli, own_bugs) {
+    char command[512];
+    run_trace("buffer X u32 [1]\nlaunch m.long_loop grid 1 block 1 args &X timeout 50ms\n", "");
+    snprintf(command, sizeof command,
+             "cd %s && sed -i s/50ms/100s/ t.trace && timeout --preserve-status -s SEGV 1 "
+             "%s/siltwin run "
+             "t.trace --allow-path " DATA " 2>err",
+             folder, SILTWIN_BUILD);
+    const int status = system(command);
+    cr_assert(WIFEXITED(status));
+    cr_assert_eq(WEXITSTATUS(status), 70);
+}
+#endif
 
 Test(cli, files) {
     CHECK(run_trace("buffer A f16 [2][3] iota\ncopy A -> file a.npy\n", ""), 0, "as expected", out);
