@@ -386,6 +386,11 @@ static bool takes_wider_registers(const char *opcode) {
 const char *isa_compile(struct arena *arena, enum isa_form form, struct isa_pattern *pattern) {
     const struct isa_row *row = isa_row(form);
     *pattern = (struct isa_pattern){.form = form};
+    pattern->unsupported = strcmp(row->sem, "unsupported") == 0;
+    pattern->takes_all = strcmp(row->quals, "*") == 0;
+    if (pattern->takes_all)
+        return pattern->unsupported ? NULL
+                                    : "only a form that is not modelled takes all qualifiers";
     const char *wrong = compile_quals(arena, row->quals, pattern);
     if (wrong == NULL)
         wrong = compile_types(row->types, pattern);
@@ -396,7 +401,6 @@ const char *isa_compile(struct arena *arena, enum isa_form form, struct isa_patt
     if (takes_wider_registers(row->opcode))
         for (unsigned i = 0; i < pattern->item_count; i++)
             pattern->items[i].wider_ok |= pattern->items[i].type_group >= 0;
-    pattern->unsupported = strcmp(row->sem, "unsupported") == 0;
     return wrong;
 }
 

@@ -79,6 +79,7 @@ struct isa_pattern {
     struct isa_item items[ISA_MAX_ITEMS];
     uint8_t item_count, required_count;
     bool unsupported, has_args;
+    bool takes_all;         /* quals "*": every text of the opcode, all of it unsupported */
     uint16_t since_version; /* 78 for 7.8 */
     uint16_t since_target;
     bool since_exact; /* an a-target: exactly that chip */

@@ -115,6 +115,14 @@ static const char *qual_word(unsigned index) {
     return ptx_qual_text((enum ptx_qual)index);
 }
 
+static void not_modelled(struct ptx_parser *p, struct ptx_mnemonic *m, const struct words *w,
+                         const char *manual) {
+    char error[MAX_MNEMONIC + 64], note[200];
+    snprintf(error, sizeof error, "instruction '%.*s'", (int)w->length, w->text);
+    snprintf(note, sizeof note, "manual: %s", manual);
+    fail(p, m, STATUS_UNSUPPORTED, (struct span){0, w->length}, error, note);
+}
+
 static void unknown_opcode(struct ptx_parser *p, struct ptx_mnemonic *m, const struct words *w) {
     const char *word = w->text;
     unsigned length = w->at[0].length;
@@ -122,9 +130,7 @@ static void unknown_opcode(struct ptx_parser *p, struct ptx_mnemonic *m, const s
     for (unsigned i = 0; i < OPCODE_COUNT; i++) {
         if (strlen(opcodes[i].word) != length || memcmp(opcodes[i].word, word, length) != 0)
             continue;
-        snprintf(error, sizeof error, "instruction '%.*s'", (int)w->length, w->text);
-        snprintf(note, sizeof note, "manual: %s", opcodes[i].manual);
-        fail(p, m, STATUS_UNSUPPORTED, (struct span){0, w->length}, error, note);
+        not_modelled(p, m, w, opcodes[i].manual);
         return;
     }
     const char *near = ptx_nearest(word, length, opcode_word, OPCODE_COUNT);
@@ -326,6 +332,13 @@ static bool resolve(struct ptx_parser *p, struct ptx_mnemonic *m, const char *te
     unsigned form = find_rows(p, &w, &used);
     if (form == 0) {
         unknown_opcode(p, m, &w);
+        return true;
+    }
+    const struct isa_pattern *pattern = row_pattern(p, form);
+    if (pattern == NULL)
+        return false;
+    if (pattern->takes_all) {
+        not_modelled(p, m, &w, isa_row((enum isa_form)form)->manual);
         return true;
     }
     return !classify_words(p, m, &w, used) || match_rows(p, m, &w, form, used);

@@ -3,6 +3,7 @@
  * since one name may mean several labels of a function. */
 #include <inttypes.h>
 
+#include "bits.h"
 #include "isa_match.h"
 #include "ptx.h"
 
@@ -18,6 +19,9 @@ static void print_constant(const struct printer *p, const struct ir_operand *ope
         strbuf_printf(p->out, "0f%08" PRIX64, (uint64_t)operand->imm);
     else if (type == PTX_F64)
         strbuf_printf(p->out, "0d%016" PRIX64, (uint64_t)operand->imm);
+    else if (ptx_type_class(type) == PTX_CLASS_SINT)
+        strbuf_printf(p->out, "%" PRId64,
+                      bits_sign_extend((uint64_t)operand->imm, ptx_type_bits(type)));
     else if ((uint64_t)operand->imm < 65536)
         strbuf_printf(p->out, "%" PRIu64, (uint64_t)operand->imm);
     else
