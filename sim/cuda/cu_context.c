@@ -143,6 +143,19 @@ CUresult do_cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned int flags) {
     return CUDA_SUCCESS;
 }
 
+/* The same three under their first symbols. */
+CUresult do_cuDevicePrimaryCtxRelease(CUdevice device) {
+    return do_cuDevicePrimaryCtxRelease_v2(device);
+}
+
+CUresult do_cuDevicePrimaryCtxReset(CUdevice device) {
+    return do_cuDevicePrimaryCtxReset_v2(device);
+}
+
+CUresult do_cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned int flags) {
+    return do_cuDevicePrimaryCtxSetFlags_v2(device, flags);
+}
+
 CUresult do_cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *active) {
     struct cu_root *root = cu_root();
     if (device != 0)

@@ -54,6 +54,10 @@ CUresult do_cuEventDestroy_v2(CUevent handle) {
     return CUDA_SUCCESS;
 }
 
+CUresult do_cuEventDestroy(CUevent handle) {
+    return do_cuEventDestroy_v2(handle);
+}
+
 bool cu_event_record(CUevent handle) {
     struct cu_event *event = find(handle);
     if (!event)

@@ -68,6 +68,10 @@ CUresult do_cuMemHostRegister_v2(void *host, size_t bytes, unsigned int flags) {
     return code;
 }
 
+CUresult do_cuMemHostRegister(void *host, size_t bytes, unsigned int flags) {
+    return do_cuMemHostRegister_v2(host, bytes, flags);
+}
+
 CUresult do_cuMemHostUnregister(void *host) {
     struct cu_allocation *allocation = cu_allocation_at_host(host);
     if (!host)

@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cu_functions.h"
 #include "cu_stream.h"
@@ -82,10 +83,27 @@ static bool insert(struct cu_allocation *allocation) {
     return true;
 }
 
+/* Device memory is the host's, touched when it is allocated: more than the host has would end the
+ * process. */
+static bool host_has_room(size_t bytes) {
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    uint64_t used = global_memory_used_bytes(cu_memory());
+    if (pages <= 0 || page_bytes <= 0)
+        return true;
+    uint64_t host_bytes = (uint64_t)pages * (uint64_t)page_bytes;
+    if (used <= host_bytes && bytes <= host_bytes - used)
+        return true;
+    cu_log("an allocation of %zu bytes beside %llu in use: the host has %llu", bytes,
+           (unsigned long long)used, (unsigned long long)host_bytes);
+    return false;
+}
+
 /* Places the allocation in device memory; false when there is no room. */
 static bool place(struct cu_allocation *allocation, void *host) {
     struct global_memory *memory = cu_memory();
     size_t bytes = allocation->size_bytes;
+    if (allocation->kind != CU_MEMORY_REGISTERED && !host_has_room(bytes))
+        return false;
     if (allocation->kind == CU_MEMORY_DEVICE) {
         allocation->address = global_memory_alloc(memory, bytes);
         return allocation->address != 0;

@@ -67,6 +67,10 @@ CUresult do_cuStreamDestroy_v2(CUstream handle) {
     return CUDA_SUCCESS;
 }
 
+CUresult do_cuStreamDestroy(CUstream handle) {
+    return do_cuStreamDestroy_v2(handle);
+}
+
 CUresult do_cuStreamQuery(CUstream stream) {
     return cu_stream_check(stream);
 }

@@ -197,3 +197,15 @@ Test(memory, what_is_not_modelled_is_named, .init = start) {
     cr_assert_eq(cu.cuMemAllocManaged(&address, 64, CU_MEM_ATTACH_GLOBAL), 801);
     cr_assert_str_eq(lines.text, "cuMemAllocManaged: managed memory is not modelled\n");
 }
+
+/* The b200 model does not know its size; the host's bounds it before the host is used up. */
+Test(memory, more_than_the_host_has_is_refused, .init = start) {
+    struct libcuda_lines lines = {0};
+    CUdeviceptr address;
+    void *pinned;
+    cu.set_log(libcuda_keep_line, &lines);
+    cr_assert_eq(cu.cuMemAlloc_v2(&address, (size_t)900 << 30), 2);
+    cr_assert_eq(cu.cuMemHostAlloc(&pinned, (size_t)900 << 30, 0), 2);
+    cr_assert_eq(lines.count, 2);
+    cr_assert_not_null(strstr(lines.text, "an allocation of 966367641600 bytes"));
+}

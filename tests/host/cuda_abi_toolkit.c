@@ -3,6 +3,7 @@
 #include "cuda_abi_facts.h"
 
 #ifdef SILTWIN_CUDA_TOOLKIT
+#define __CUDA_API_VERSION_INTERNAL /* the function types of first symbols, too */
 #include <cuda.h>
 #include <cudaProfiler.h>
 #include <cudaProfilerTypedefs.h>
