@@ -209,6 +209,15 @@ Test(cli, own_bugs) {
 #endif
 
 Test(cli, files) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/params.bin", folder);
+    FILE *file = fopen(path, "wb");
+    cr_assert(file && fwrite("\0\0\0\0\0\0\0\0", 8, 1, file) == 1);
+    fclose(file);
+    CHECK(run_trace(
+              "launch m.add_one grid 1 block 1 args packed params.bin\nexpect launch 1 fails 700\n",
+              ""),
+          0, "as expected", out);
     CHECK(run_trace("buffer A f16 [2][3] iota\ncopy A -> file a.npy\n", ""), 0, "as expected", out);
     CHECK(
         run_trace("buffer A f16 [2][3] file a.npy\nexpect A == iota\nexpect A == file a.npy\n", ""),
@@ -217,6 +226,16 @@ Test(cli, files) {
     CHECK(run_trace("buffer A f16 [2][3] iota\ncopy A -> file /a.npy\n", ""), 2, "--allow-path",
           err);
     CHECK(siltwin("run " DATA "../../../harness/main.c"), 2, "expected 'siltwin 1'", err);
+}
+
+Test(cli, launch_attributes) {
+    CHECK(run_trace(
+              "buffer X u32 [8] zeros\nlaunch m.add_one grid 1 block 8 args &X attr cooperative\n"
+              "launch m.add_one grid 1 block 8 attr priority=-1 args &X\n"
+              "launch m.add_one grid 1 block 8 args &X attr programmatic_stream_serialization\n"
+              "buffer W u32 [8] = 3 3 3 3 3 3 3 3\nexpect X == W\n",
+              ""),
+          0, "as expected: 3 launches, 1 expectation", out);
 }
 
 Test(cli, machine) {
