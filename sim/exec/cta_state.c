@@ -198,7 +198,8 @@ void cta_mbarrier_changed(struct cta *cta, uint32_t address, uint64_t phase_befo
     if (entry == NULL)
         return;
     bool completed = entry->object.phase != phase_before;
-    if (completed)
+    bool is_init = x != NULL && x->ir->form == ISA_mbarrier_init;
+    if (completed || is_init)
         entry->arrival_count = 0;
     else
         entry->arrivals[entry->arrival_count++ % ARRIVALS_KEPT] =

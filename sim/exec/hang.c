@@ -40,8 +40,11 @@ static void print_arrivals(const struct mbarrier_entry *entry, struct strbuf *ou
     }
     uint32_t kept =
         entry->arrival_count < ARRIVALS_KEPT ? entry->arrival_count : (uint32_t)ARRIVALS_KEPT;
-    strbuf_printf(out, "    %u operations in this phase, the last %u:\n", entry->arrival_count,
-                  kept);
+    if (kept == entry->arrival_count)
+        strbuf_puts(out, "    arrived in this phase:\n");
+    else
+        strbuf_printf(out, "    %u operations in this phase, the last %u:\n", entry->arrival_count,
+                      kept);
     for (uint32_t i = 0; i < kept; i++) {
         const struct mbarrier_arrival *a =
             &entry->arrivals[(entry->arrival_count - kept + i) % ARRIVALS_KEPT];
@@ -66,10 +69,14 @@ static bool is_awaited(const struct cta *cta, uint32_t address) {
     return false;
 }
 
+/* The barriers that groups wait for; where none waits by name but lanes poll, all there are. */
 static void print_mbarriers(const struct cta *cta, struct strbuf *out) {
+    bool any = false;
+    for (uint32_t i = 0; i < cta->state->mbarrier_count; i++)
+        any |= is_awaited(cta, cta->state->mbarriers[i].address);
     for (uint32_t i = 0; i < cta->state->mbarrier_count; i++) {
         const struct mbarrier_entry *entry = &cta->state->mbarriers[i];
-        if (!is_awaited(cta, entry->address))
+        if (any ? !is_awaited(cta, entry->address) : entry->object.expected == 0)
             continue;
         strbuf_puts(out, "  mbarrier ");
         image_print_shared(cta->launch->kernel, entry->address, out);
@@ -87,7 +94,7 @@ static void print_wait(const struct cta *cta, const struct wait *wait, struct st
     const struct named_barrier *barrier = &cta->state->barriers[wait->address % NAMED_BARRIERS];
     uint32_t arrived = 0;
     switch (wait->kind) {
-    case WAIT_NONE: strbuf_puts(out, "runs in a loop that nothing will end"); return;
+    case WAIT_NONE: strbuf_puts(out, "runs"); return;
     case WAIT_MBARRIER:
         strbuf_puts(out, "waits for mbarrier ");
         image_print_shared(cta->launch->kernel, wait->address, out);

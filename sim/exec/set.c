@@ -10,6 +10,7 @@ enum {
     SLICE_STEPS = 2048,    /* of a warp */
     IDLE_ROUNDS = 64,      /* without a side effect, then spinning lanes are taken to wait */
     ASYNC_PATIENCE = 4096, /* rounds that an operation stays queued while others work */
+    PASS_STEPS = 256,      /* what an idle pass counts at least against the budget */
     EXPIRE_MAX = 200000,   /* times that waits are made to give up before there is no verdict */
 };
 
@@ -148,7 +149,7 @@ static bool end_hang(struct cta_set *set, enum fault_kind kind, const char *reas
  * up in between, they will for ever. The state kept to compare with is renewed at growing
  * distances, so that a cycle of any length is found. */
 static bool idle(struct cta_set *set, bool advanced, uint64_t steps) {
-    set->idle_steps += steps;
+    set->idle_steps += steps > PASS_STEPS ? steps : (uint64_t)PASS_STEPS;
     set->idle_passes++;
     if (set->idle_steps >= set->run->idle_budget || set->expirations >= EXPIRE_MAX)
         return end_hang(set, FAULT_BUDGET,

@@ -161,6 +161,8 @@ Test(async, a_poll_that_nothing_ends_is_a_hang) {
     for (size_t i = 0; i < 3; i++) {
         struct sim *sim = sim_load_simple(bodies[i]);
         EXPECT_TEXT(hang_report(sim, 1, FAULT_HANG), "nothing can progress any more");
+        if (i == 1)
+            EXPECT_TEXT(strbuf_text(&sim->report), "mbarrier full+0 (0x400) of cta (0,0,0)");
         sim_free(sim);
     }
 }
