@@ -48,4 +48,15 @@ struct mma_vector {
 
 void mma_vector_tile(const struct mma_tile *tile, const struct mma_vector *vector);
 
+#if defined(__x86_64__)
+/* What the functions of an engine are compiled for, whatever the rest of the program is. */
+#define MMA_AVX512        __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,f16c")))
+#define MMA_AVX512_INLINE MMA_AVX512 __attribute__((always_inline)) static inline
+#define MMA_AVX2          __attribute__((target("avx2,fma,f16c")))
+#define MMA_AVX2_INLINE   MMA_AVX2 __attribute__((always_inline)) static inline
+
+void mma_avx512_prepare(struct mma_operand *operand);
+void mma_avx2_prepare(struct mma_operand *operand);
+#endif
+
 #endif
