@@ -28,6 +28,7 @@ struct cta_set {
     uint32_t slot_count;
     uint64_t next, end;
     struct sm *sms;
+    uint32_t used_slots; /* that ever held a CTA */
     uint32_t active;
     uint32_t turn_rounds;
     bool (*cancelled)(void *ctx); /* asked between rounds */

@@ -93,10 +93,11 @@ struct run; /* launch.c */
 
 struct cta_state {
     struct run *run;
-    uint64_t steps;   /* warp instructions so far: %clock */
-    bool progressed;  /* a side effect since the scheduler looked last */
-    uint32_t changes; /* counts everything that could end a wait */
-    uint32_t expire;  /* counts the times that every try_wait was made to give up */
+    uint64_t clock_reads; /* a program that looks at the time may end by itself */
+    uint64_t steps;       /* warp instructions so far: %clock */
+    bool progressed;      /* a side effect since the scheduler looked last */
+    uint32_t changes;     /* counts everything that could end a wait */
+    uint32_t expire;      /* counts the times that every try_wait was made to give up */
     uint32_t live_warps;
     uint32_t idle_rounds, patience; /* rounds without a side effect; since an operation completed */
     struct fault *fault;            /* of this CTA; kind FAULT_NONE so far */

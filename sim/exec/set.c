@@ -115,17 +115,22 @@ static bool start(struct cta_set *set, struct cta *cta) {
 
 static uint64_t set_hash(const struct cta_set *set) {
     uint64_t hash = 0;
-    for (uint32_t i = 0; i < set->slot_count; i++)
-        for (uint32_t k = 0; is_running(&set->slots[i]) && k < set->slots[i].warp_count; k++)
-            if (set->slots[i].warps[k].live != 0)
-                hash = hash_mix64(hash) ^ warp_hash(&set->slots[i].warps[k]);
+    for (uint32_t i = 0; i < set->used_slots; i++) {
+        const struct cta *cta = &set->slots[i];
+        if (!is_running(cta))
+            continue;
+        hash = hash_mix64(hash) ^ cta->state->clock_reads;
+        for (uint32_t k = 0; k < cta->warp_count; k++)
+            if (cta->warps[k].live != 0)
+                hash = hash_mix64(hash) ^ warp_hash(&cta->warps[k]);
+    }
     return hash;
 }
 
 /* Makes every try_wait give up once. False when there is none. */
 static bool expire_waits(struct cta_set *set) {
     bool any = false;
-    for (uint32_t i = 0; i < set->slot_count; i++) {
+    for (uint32_t i = 0; i < set->used_slots; i++) {
         struct cta *cta = &set->slots[i];
         if (!is_running(cta))
             continue;
@@ -183,6 +188,8 @@ static bool start_some(struct cta_set *set, bool *started) {
         if (!start(set, &set->slots[i]))
             return false;
         *started = true;
+        if (i >= set->used_slots)
+            set->used_slots = i + 1;
         if (set->one_more)
             break;
     }
@@ -196,7 +203,7 @@ bool set_run(struct cta_set *set) {
         if (!start_some(set, &progressed))
             return fail(set);
         uint64_t steps = 0;
-        for (uint32_t i = 0; i < set->slot_count; i++) {
+        for (uint32_t i = 0; i < set->used_slots; i++) {
             struct cta *cta = &set->slots[i];
             if (!is_running(cta))
                 continue;

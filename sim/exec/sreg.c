@@ -42,6 +42,7 @@ static bool differs_by_lane(enum ptx_sreg sreg) {
 /* Warp instructions that the CTA has run up to the last jump; each reading is a step, so that no
  * two are alike. */
 static uint64_t clock_now(const struct warp *w) {
+    w->cta->state->clock_reads++;
     return ++w->cta->state->steps;
 }
 

@@ -206,3 +206,14 @@ Test(async, waiting_on_a_cta_that_can_still_run_is_no_hang) {
     cr_assert_eq(sim_run_simple(sim, 2, 2, 1)[1], 6);
     sim_free(sim);
 }
+
+Test(async, a_wait_that_looks_at_the_clock_ends) {
+    struct sim *sim = sim_load_simple("  mov.u64 %rd3, %clock64; add.u64 %rd3, %rd3, 300000;\n"
+                                      "SPIN: mov.u64 %rd4, %clock64;\n"
+                                      "  nanosleep.u32 100;\n"
+                                      "  setp.lt.u64 %p1, %rd4, %rd3; mov.u64 %rd4, 0;\n"
+                                      "  @%p1 bra SPIN;\n"
+                                      "  st.global.u32 [%rd1], 4;\n");
+    cr_assert_eq(sim_run_simple(sim, 1, 1, 1)[0], 4);
+    sim_free(sim);
+}
