@@ -3,12 +3,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "input.h"
 #include "message.h"
 #include "record_run.h"
+#include "run_launch.h"
 #include "version.h"
 
 struct settings {
@@ -55,7 +58,7 @@ static const struct option options[] = {
 static const char help[] =
     "usage: siltwin run TRACE|RECORD [NAME=VALUE...] [options]\n\n"
     "Runs a trace and checks what it expects; a record is run again.\n\n"
-    "  --on sim               where to run (the simulator is all there is)\n"
+    "  --on sim|gpu           where to run: the simulator, or this machine's GPU\n"
     "  --device b200|h200|h100  the device model, instead of the trace's\n"
     "  -o RECORD              writes a record of the run\n"
     "  --stats                counters of each launch\n"
@@ -100,23 +103,18 @@ static bool set_policy(struct settings *s, const char *text) {
     return true;
 }
 
-/* 0: go on; else the exit status is *status. */
-static bool set_place(const char *text, int *status) {
-    if (!strcmp(text, "sim"))
+static bool set_place(struct settings *s, const char *text) {
+    s->machine.gpu = !strcmp(text, "gpu");
+    if (s->machine.gpu || !strcmp(text, "sim"))
         return true;
-    if (!strcmp(text, "gpu")) {
-        message_error("--on gpu is not there yet");
-        *status = EXIT_NO_VERDICT;
-    } else {
-        message_error("--on expects sim, found '%s'", text);
-    }
+    message_error("--on expects sim or gpu, found '%s'", text);
     return false;
 }
 
-static bool set_option(struct settings *s, int option, int *status) {
+static bool set_option(struct settings *s, int option) {
     switch (option) {
     case 'o': s->record_path = optarg; return true;
-    case OPT_ON: return set_place(optarg, status);
+    case OPT_ON: return set_place(s, optarg);
     case OPT_DEVICE: s->device = optarg; return true;
     case OPT_STATS: s->machine.stats = s->run.stats = true; return true;
     case OPT_POLICY: return set_policy(s, optarg);
@@ -178,10 +176,10 @@ static json_t *head_json(const struct settings *s, const struct machine *machine
     const time_t now = time(NULL);
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     return json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:o}", "siltwin", SILTWIN_VERSION,
-                     "on", "sim", "device_name", machine->device.name, "driver_version",
-                     machine->driver.version, "date", date, "policy", s->policy, "jobs",
-                     (int)s->machine.run.jobs, "resident", (int)s->machine.run.resident, "jit_log",
-                     jit_logs(run));
+                     "on", s->machine.gpu ? "gpu" : "sim", "device_name", machine->device.name,
+                     "driver_version", machine->driver.version, "date", date, "policy", s->policy,
+                     "jobs", (int)s->machine.run.jobs, "resident", (int)s->machine.run.resident,
+                     "jit_log", jit_logs(run));
 }
 
 static void print_summary(const struct run *run, int status) {
@@ -251,6 +249,38 @@ static int run_input(struct settings *s, struct input *input) {
     return status;
 }
 
+/* A GPU is talked to by a child process: a kernel that hangs ends with its process, and a compiler
+ * that dies on a text takes only the child with it (an H200's did). Of a hanging kernel the
+ * simulator may know more. */
+static int run_child(struct settings *s, struct input *input) {
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        const int status = run_input(s, input);
+        fflush(NULL);
+        _exit(status);
+    }
+    int status;
+    if (child < 0 || waitpid(child, &status, 0) != child) {
+        message_error("the process for the GPU cannot be started");
+        return EXIT_MACHINE;
+    }
+    if (WIFSIGNALED(status)) {
+        message_error("no verdict: the GPU's driver ended its process by signal %d (%s)",
+                      WTERMSIG(status), strsignal(WTERMSIG(status)));
+        return EXIT_NO_VERDICT;
+    }
+    if (WEXITSTATUS(status) != RUN_LAUNCH_TIMED_OUT)
+        return WEXITSTATUS(status);
+    message_error("the kernel did not end on the GPU; this is the same trace on the simulator:");
+    s->machine.gpu = false;
+    s->record_path = NULL;
+    s->run.quiet = true;
+    if (run_input(s, input) == EXIT_AS_EXPECTED)
+        message_error("on the simulator the trace ends as expected");
+    return EXIT_NO_VERDICT;
+}
+
 /* The trace and the overrides behind the options; false: said. */
 static bool open_operands(struct settings *s, struct input *input, int count, char **operands) {
     if (count < 1) {
@@ -279,11 +309,16 @@ int cmd_run(int argc, char **argv) {
             fputs(help, stdout);
             return EXIT_AS_EXPECTED;
         }
-        if (!set_option(&settings, option, &status))
+        if (!set_option(&settings, option))
             return status;
     }
+    if (settings.machine.gpu && settings.machine.stats) {
+        message_error("--stats counts what the simulator does; leave it out with --on gpu");
+        return EXIT_USAGE;
+    }
+    settings.machine.as_written = settings.as_written;
     if (open_operands(&settings, &input, argc - optind, argv + optind))
-        status = run_input(&settings, &input);
+        status = settings.machine.gpu ? run_child(&settings, &input) : run_input(&settings, &input);
     else if (settings.run.json)
         print_document(NULL, &input, NULL, 0, NULL, status);
     input_free(&input);

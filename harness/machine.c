@@ -1,6 +1,7 @@
-/* Opens the simulated driver and looks up its own entry points. */
+/* Opens the simulated driver and looks up its own entry points, or the machine's own driver. */
 #include "machine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,10 +67,69 @@ static bool set_up(struct machine *machine, const struct machine_options *option
     return true;
 }
 
+/* ---- a real GPU ---- */
+
+static int no_name(const char *name) {
+    (void)name;
+    return 0;
+}
+static int no_fault(struct siltwin_sim_fault *fault) {
+    (void)fault;
+    return 1;
+}
+static const char *no_report(void) {
+    return "";
+}
+static int no_stats(struct siltwin_sim_stats *stats) {
+    (void)stats;
+    return 1;
+}
+
+/* Compute capability that code for a device model runs on. */
+static int capability_of(const char *device) {
+    return strcmp(device, "b200") == 0 ? 10 : 9;
+}
+
+static bool open_gpu(struct machine *machine, const struct machine_options *options,
+                     struct host_error *error) {
+    machine->gpu = true;
+    machine->line_info = !options->as_written;
+    machine->set_module_name = no_name;
+    machine->last_fault = no_fault;
+    machine->last_report = no_report;
+    machine->stats_last = no_stats;
+    if (!driver_open(&machine->driver, "libcuda.so.1", error)) {
+        char why[sizeof error->text];
+        snprintf(why, sizeof why, "%.300s", error->text);
+        result_message(error,
+                       "no GPU: %s. --on gpu needs an NVIDIA driver and a GPU; without them leave "
+                       "--on gpu out and the simulator runs the trace",
+                       why);
+        return false;
+    }
+    if (!device_open(&machine->driver, 0, &machine->device, error)) {
+        machine_close(machine);
+        return false;
+    }
+    const int wanted = capability_of(options->device);
+    if (machine->device.compute_major == wanted && machine->device.compute_minor == 0)
+        return true;
+    result_message(
+        error,
+        "the trace is for %s (compute capability %d.0), but this GPU is a %.100s (%d.%d): "
+        "give the module a file for it and say --device, or run on the simulator",
+        options->device, wanted, machine->device.name, machine->device.compute_major,
+        machine->device.compute_minor);
+    machine_close(machine);
+    return false;
+}
+
 bool machine_open(struct machine *machine, const struct machine_options *options,
                   struct host_error *error) {
     struct strbuf path = {0};
     *machine = (struct machine){0};
+    if (options->gpu)
+        return open_gpu(machine, options, error);
     if (!machine_simulator_path(&path)) {
         result_message(error, "cannot find this executable's own folder");
         return false;

@@ -13,7 +13,9 @@
  * beside the API. */
 
 struct machine_options {
-    const char *device;         /* "b200" ... */
+    const char *device;         /* "b200" ...: the simulator's model, or what a GPU must be */
+    bool gpu;                   /* the machine's own driver instead of the simulator */
+    bool as_written;            /* a GPU gets the text without line information */
     struct siltwin_sim_run run; /* struct_bytes is set here */
     bool stats;
     siltwin_sim_progress *progress; /* NULL: none */
@@ -23,8 +25,9 @@ struct machine_options {
 struct machine {
     struct driver driver;
     struct device device;
+    bool gpu, line_info;
     struct strbuf log; /* what the simulator said since the last machine_log_clear */
-    /* Functions of the simulator. */
+    /* Functions of the simulator; on a GPU ones that know nothing. */
     siltwin_sim_set_module_name *set_module_name;
     siltwin_sim_last_fault *last_fault;
     siltwin_sim_last_report *last_report;
@@ -35,8 +38,8 @@ struct machine {
  * executable's own path cannot be found. */
 bool machine_simulator_path(struct strbuf *path);
 
-/* Opens the simulator with these settings. False with a text in `error`: the machine lacks what was
- * asked. `machine` must stay where it is until it is closed. */
+/* Opens the simulator with these settings, or the GPU. False with a text in `error`: the machine
+ * lacks what was asked. `machine` must stay where it is until it is closed. */
 bool machine_open(struct machine *machine, const struct machine_options *options,
                   struct host_error *error);
 void machine_log_clear(struct machine *machine);

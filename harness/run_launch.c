@@ -27,12 +27,17 @@ static uint8_t *pack(const struct run *run, const struct trace_launch *launch, s
     return block;
 }
 
-/* Ends the process when a launch runs over its time: a simulated one cannot be stopped. */
+/* A kernel on a GPU that nobody gave a time. */
+static const double GPU_LIMIT_S = 30;
+
+/* Ends the process when a launch runs over its time: a simulated one cannot be stopped, and a
+ * kernel on a GPU only with its process. */
 struct watchdog {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t done_signal;
-    bool started, done;
+    bool started, done, gpu;
+    double limit_s;
     const struct trace_launch *launch;
 };
 
@@ -40,7 +45,7 @@ static void *watch(void *context) {
     struct watchdog *dog = context;
     struct timespec end;
     clock_gettime(CLOCK_REALTIME, &end);
-    const double seconds = dog->launch->timeout_s + (double)end.tv_nsec * 1e-9;
+    const double seconds = dog->limit_s + (double)end.tv_nsec * 1e-9;
     end.tv_sec += (time_t)seconds;
     end.tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9);
     pthread_mutex_lock(&dog->lock);
@@ -50,19 +55,21 @@ static void *watch(void *context) {
     if (!dog->done) {
         char text[120];
         snprintf(text, sizeof text, "no verdict: launch %u was not done after %g s",
-                 dog->launch->number, dog->launch->timeout_s);
+                 dog->launch->number, dog->limit_s);
         const struct trace_place *place = &dog->launch->place;
         message_error_at(
             &(struct message_place){place->file->shown, place->line, place->column, NULL}, text);
-        _exit(EXIT_NO_VERDICT);
+        _exit(dog->gpu ? RUN_LAUNCH_TIMED_OUT : EXIT_NO_VERDICT);
     }
     pthread_mutex_unlock(&dog->lock);
     return NULL;
 }
 
-static void watchdog_start(struct watchdog *dog, const struct trace_launch *launch) {
-    *dog = (struct watchdog){.launch = launch};
-    if (launch->timeout_s <= 0)
+static void watchdog_start(struct watchdog *dog, const struct trace_launch *launch, bool gpu) {
+    *dog = (struct watchdog){.launch = launch, .gpu = gpu, .limit_s = launch->timeout_s};
+    if (gpu && dog->limit_s <= 0)
+        dog->limit_s = GPU_LIMIT_S;
+    if (dog->limit_s <= 0)
         return;
     pthread_mutex_init(&dog->lock, NULL);
     pthread_cond_init(&dog->done_signal, NULL);
@@ -106,7 +113,7 @@ static CUresult launch_and_wait(struct run *run, const struct trace_launch *laun
     memcpy(desc.block, launch->block, sizeof desc.block);
     memcpy(desc.cluster, launch->cluster, sizeof desc.cluster);
     struct watchdog dog;
-    watchdog_start(&dog, launch);
+    watchdog_start(&dog, launch, run->machine->gpu);
     CUresult code = launch_kernel(driver, &desc, error);
     if (code == CUDA_SUCCESS && launch_wait(driver, NULL, 0, error) != LAUNCH_DONE)
         code = error->code;

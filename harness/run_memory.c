@@ -11,6 +11,7 @@
 #include "buffer_image.h"
 #include "commands.h"
 #include "hash.h"
+#include "loc_rewrite.h"
 
 static bool problem(struct run_problem *p, const struct trace_place *place, int exit_status,
                     const char *text) {
@@ -30,12 +31,24 @@ static bool host_problem(struct run_problem *p, const struct trace_place *place,
     return problem(p, place, exit_status, error->text);
 }
 
+/* Loads one module; a GPU gets it with line information, unless it was asked for as written. */
+static bool load_module(struct run_memory *m, uint32_t index, struct host_error *error) {
+    const struct trace_module *module = &m->trace->modules.items[index];
+    struct strbuf text = {0};
+    m->machine->set_module_name(module->file->shown);
+    if (m->machine->line_info)
+        loc_rewrite(module->ir, module->loaded, module->loaded_bytes, module->file->shown, &text);
+    const bool ok = module_load(&m->machine->driver, text.length ? text.text : module->loaded,
+                                &m->modules[index], error);
+    strbuf_free(&text);
+    return ok;
+}
+
 static bool load_modules(struct run_memory *m, struct run_problem *p) {
     for (uint32_t i = 0; i < m->trace->modules.count; i++) {
         const struct trace_module *module = &m->trace->modules.items[i];
         struct host_error error = {0};
-        m->machine->set_module_name(module->file->shown);
-        if (module_load(&m->machine->driver, module->loaded, &m->modules[i], &error))
+        if (load_module(m, i, &error))
             continue;
         strbuf_printf(&p->text, "module %s is not loaded:\n%s", module->name,
                       m->modules[i].log ? m->modules[i].log : "");

@@ -20,9 +20,11 @@ static char *join_logs(const char *errors, const char *info) {
 
 static CUresult load_with_logs(struct module *module, const char *text, char *errors, char *info) {
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
-                              CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES};
-    void *values[] = {errors, (void *)(uintptr_t)LOG_BYTES, info, (void *)(uintptr_t)LOG_BYTES};
-    return module->driver->cuModuleLoadDataEx(&module->handle, text, 4, options, values);
+                              CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+                              CU_JIT_GENERATE_LINE_INFO};
+    void *values[] = {errors, (void *)(uintptr_t)LOG_BYTES, info, (void *)(uintptr_t)LOG_BYTES,
+                      (void *)(uintptr_t)1};
+    return module->driver->cuModuleLoadDataEx(&module->handle, text, 5, options, values);
 }
 
 bool module_load(const struct driver *driver, const char *text, struct module *module,
