@@ -27,6 +27,16 @@ static uint8_t *pack(const struct run *run, const struct trace_launch *launch, s
     return block;
 }
 
+/* Where each parameter begins in that block. */
+static uint32_t *param_offsets(const struct run *run, const struct trace_launch *launch) {
+    const struct ir_module *ir = run->trace->modules.items[launch->module].ir;
+    const uint32_t count = launch->entry->param_count;
+    uint32_t *offsets = malloc((count ? count : 1) * sizeof *offsets);
+    for (uint32_t i = 0; offsets && i < count; i++)
+        offsets[i] = (uint32_t)ir->symbols[launch->entry->params[i].index].offset_bytes;
+    return offsets;
+}
+
 /* A kernel on a GPU that nobody gave a time. */
 static const double GPU_LIMIT_S = 30;
 
@@ -96,7 +106,10 @@ static CUresult launch_and_wait(struct run *run, const struct trace_launch *laun
     if (!function)
         return error->code;
     uint8_t *params = pack(run, launch, &param_bytes);
-    if (!params) {
+    uint32_t *offsets = param_offsets(run, launch);
+    if (!params || !offsets) {
+        free(params);
+        free(offsets);
         result_message(error, "no memory left");
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
@@ -108,6 +121,8 @@ static CUresult launch_and_wait(struct run *run, const struct trace_launch *laun
         .priority = launch->priority,
         .params = params,
         .params_bytes = param_bytes,
+        .param_offsets = offsets,
+        .param_count = launch->entry->param_count,
     };
     memcpy(desc.grid, launch->grid, sizeof desc.grid);
     memcpy(desc.block, launch->block, sizeof desc.block);
@@ -119,6 +134,7 @@ static CUresult launch_and_wait(struct run *run, const struct trace_launch *laun
         code = error->code;
     watchdog_stop(&dog);
     free(params);
+    free(offsets);
     return code;
 }
 

@@ -1,5 +1,4 @@
-/* Kernel launches, with the parameters as one packed block: the form in which a trace writes them
- * and which needs no knowledge of the kernel's parameter list. */
+/* Kernel launches, with the parameters as one block: the form in which a trace writes them. */
 #include "launch.h"
 
 #include <time.h>
@@ -65,10 +64,20 @@ CUresult launch_kernel(const struct driver *driver, const struct launch_desc *la
         .attrs = attributes,
         .numAttrs = count,
     };
+    if (launch->param_count > LAUNCH_MAX_PARAMS) {
+        result_message(error, "more than %d parameters", LAUNCH_MAX_PARAMS);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    void *pointers[LAUNCH_MAX_PARAMS];
+    for (uint32_t i = 0; i < launch->param_count; i++)
+        pointers[i] =
+            (void *)(uintptr_t)((const unsigned char *)launch->params + launch->param_offsets[i]);
+    bool listed = launch->param_count > 0;
     size_t bytes = launch->params_bytes;
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, (void *)(uintptr_t)launch->params,
                      CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
-    code = driver->cuLaunchKernelEx(&config, launch->function, NULL, bytes ? extra : NULL);
+    code = driver->cuLaunchKernelEx(&config, launch->function, listed ? pointers : NULL,
+                                    !listed && bytes ? extra : NULL);
     result_check(error, "cuLaunchKernelEx", code);
     return code;
 }

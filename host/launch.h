@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "driver.h"
 
@@ -16,9 +17,17 @@ struct launch_desc {
     bool programmatic;  /* may begin before the launch ahead of it in the stream has ended */
     int priority;       /* 0: the stream's */
     CUstream stream;    /* NULL: the default stream */
-    const void *params; /* the parameters laid out as the kernel declares them */
+    const void *params; /* the parameters laid out as the PTX declares them */
     size_t params_bytes;
+    /* Where each parameter begins in `params`. The driver then lays them out itself, as the
+     * compiled kernel has them: behind a tensor map's alignment that is not how PTX counts (an
+     * H200's ptxas begins an .align 64 parameter at byte 48). Without offsets the block is passed
+     * as it is. */
+    const uint32_t *param_offsets;
+    uint32_t param_count; /* at most LAUNCH_MAX_PARAMS */
 };
+
+enum { LAUNCH_MAX_PARAMS = 4096 };
 
 /* Launches; the call does not wait. More than 48 KiB of dynamic shared memory and clusters of more
  * than 8 CTAs are first allowed by the function attributes that such a launch needs. */
