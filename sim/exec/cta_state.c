@@ -238,7 +238,7 @@ bool cta_complete_tx(struct cta *cta, const struct async_op *op, uint32_t addres
     struct mbarrier *object = cta_mbarrier(cta, address, false);
     object = object != NULL ? object : &none;
     uint64_t before = object->phase;
-    return unit_outcome(cta, op, address, before, mbarrier_complete_tx_copy(object, bytes));
+    return unit_outcome(cta, op, address, before, mbarrier_complete_tx(object, bytes));
 }
 
 bool cta_unit_arrive(struct cta *cta, const struct async_op *op, uint32_t address, uint32_t count) {

@@ -11,10 +11,8 @@ enum verb {
     VERB_COMPLETE_TX,
     VERB_ARRIVE,
     VERB_ARRIVE_EXPECT_TX,
-    VERB_ARRIVE_NO_COMPLETE,
     VERB_ARRIVE_DROP,
     VERB_ARRIVE_DROP_EXPECT_TX,
-    VERB_ARRIVE_DROP_NO_COMPLETE,
 };
 
 static enum mbarrier_outcome apply_verb(enum verb verb, struct mbarrier *object, uint32_t count) {
@@ -23,10 +21,8 @@ static enum mbarrier_outcome apply_verb(enum verb verb, struct mbarrier *object,
     case VERB_COMPLETE_TX: return mbarrier_complete_tx(object, count);
     case VERB_ARRIVE: return mbarrier_arrive(object, count);
     case VERB_ARRIVE_EXPECT_TX: return mbarrier_arrive_expect_tx(object, count);
-    case VERB_ARRIVE_NO_COMPLETE: return mbarrier_arrive_no_complete(object, count);
     case VERB_ARRIVE_DROP: return mbarrier_arrive_drop(object, count);
     case VERB_ARRIVE_DROP_EXPECT_TX: return mbarrier_arrive_drop_expect_tx(object, count);
-    case VERB_ARRIVE_DROP_NO_COMPLETE: return mbarrier_arrive_drop_no_complete(object, count);
     }
     return MBARRIER_FAULT_NOT_INITIALISED;
 }
@@ -99,10 +95,10 @@ SELECT_VERB(expect_tx, VERB_EXPECT_TX)
 SELECT_VERB(complete_tx, VERB_COMPLETE_TX)
 SELECT_VERB(arrive, VERB_ARRIVE)
 SELECT_VERB(arrive_expect_tx, VERB_ARRIVE_EXPECT_TX)
-SELECT_VERB(arrive_no_complete, VERB_ARRIVE_NO_COMPLETE)
+SELECT_VERB(arrive_no_complete, VERB_ARRIVE)
 SELECT_VERB(arrive_drop, VERB_ARRIVE_DROP)
 SELECT_VERB(arrive_drop_expect_tx, VERB_ARRIVE_DROP_EXPECT_TX)
-SELECT_VERB(arrive_drop_no_complete, VERB_ARRIVE_DROP_NO_COMPLETE)
+SELECT_VERB(arrive_drop_no_complete, VERB_ARRIVE_DROP)
 
 static enum step init_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
     const struct barrier_insn *how = x->data;
@@ -166,7 +162,7 @@ static bool test_lane(struct warp *w, const struct xinsn *x, unsigned lane, uint
     if (!copy_mbarrier_address(w, x, &x->ops[1], how->space, lane, address))
         return false;
     struct mbarrier *object = object_at(w, *address, &none);
-    if (object->expected == 0) {
+    if (!object->live) {
         copy_mbarrier_fault(w, x, lane, *address, object, MBARRIER_FAULT_NOT_INITIALISED);
         return false;
     }

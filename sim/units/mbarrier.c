@@ -12,8 +12,8 @@
  *
  * PTX manual, "Parallel Synchronization and Communication Instructions: mbarrier"; tests
  * reproduce oracle/mbarrier. Not modelled: memory ordering (the executor's), suspension of
- * try_wait. What silicon does with a count outside its range at init, with an expect_tx operand of
- * more than 2^20-1 and with a .noComplete that would complete is unknown; here they are faults. */
+ * try_wait. What silicon does with a count outside its range at init and with an expect_tx operand
+ * of more than 2^20-1 is unknown; here they are faults. */
 #include "mbarrier.h"
 
 #include "bits.h"
@@ -37,12 +37,7 @@ const char *mbarrier_outcome_text(enum mbarrier_outcome outcome) {
             "no mbarrier object here: it was never initialised, or was invalidated",
         [MBARRIER_FAULT_COUNT_RANGE] = "the arrival count must be 1..1048575",
         [MBARRIER_FAULT_ABOVE_PENDING] = "more arrivals than the phase still waits for",
-        [MBARRIER_FAULT_DROP_TO_ZERO] =
-            "arrive_drop leaves no arrivals that the next phase could wait for",
         [MBARRIER_FAULT_TX_RANGE] = "the tx-count leaves its range of -1048575..1048575 bytes",
-        [MBARRIER_FAULT_OVER_DELIVERY] =
-            "more bytes delivered than expected after all arrivals of the phase",
-        [MBARRIER_FAULT_NO_COMPLETE] = "a .noComplete arrival would complete the phase",
     };
     return text[outcome];
 }
@@ -50,12 +45,12 @@ const char *mbarrier_outcome_text(enum mbarrier_outcome outcome) {
 enum mbarrier_outcome mbarrier_init(struct mbarrier *object, uint32_t count) {
     if (count < 1 || count > MBARRIER_COUNT_MAX)
         return MBARRIER_FAULT_COUNT_RANGE;
-    *object = (struct mbarrier){.expected = count, .pending = count};
+    *object = (struct mbarrier){.expected = count, .pending = count, .live = true};
     return MBARRIER_OK;
 }
 
 enum mbarrier_outcome mbarrier_inval(struct mbarrier *object, uint64_t *word) {
-    if (object->expected == 0)
+    if (!object->live)
         return MBARRIER_FAULT_NOT_INITIALISED;
     *word = mbarrier_word(object);
     *object = (struct mbarrier){0};
@@ -68,26 +63,20 @@ struct change {
     uint32_t drops;
     uint32_t expect_bytes;
     uint32_t complete_bytes;
-    bool no_complete;
-    bool by_copy;
 };
 
 /* The rules that all operations share; *next is the state without the completion check. */
 static enum mbarrier_outcome change_state(const struct mbarrier *object, const struct change *c,
                                           struct mbarrier *next) {
-    if (object->expected == 0)
+    if (!object->live)
         return MBARRIER_FAULT_NOT_INITIALISED;
-    if (c->arrivals > object->pending)
+    if (c->arrivals > object->pending || c->drops > object->expected)
         return MBARRIER_FAULT_ABOVE_PENDING;
-    if (c->drops >= object->expected)
-        return MBARRIER_FAULT_DROP_TO_ZERO;
     if (c->expect_bytes > MBARRIER_TX_MAX || c->complete_bytes > MBARRIER_TX_MAX)
         return MBARRIER_FAULT_TX_RANGE;
     int32_t tx = object->tx_count + (int32_t)c->expect_bytes - (int32_t)c->complete_bytes;
     if (tx > MBARRIER_TX_MAX || tx < -MBARRIER_TX_MAX)
         return MBARRIER_FAULT_TX_RANGE;
-    if (c->complete_bytes > 0 && !c->by_copy && object->pending == 0 && tx < 0)
-        return MBARRIER_FAULT_OVER_DELIVERY;
     *next = *object;
     next->pending -= c->arrivals;
     next->expected -= c->drops;
@@ -101,8 +90,6 @@ static enum mbarrier_outcome apply(struct mbarrier *object, struct change c) {
     if (mbarrier_is_fault(outcome))
         return outcome;
     if (next.pending == 0 && next.tx_count == 0) {
-        if (c.no_complete)
-            return MBARRIER_FAULT_NO_COMPLETE;
         next.phase++;
         next.pending = next.expected;
         outcome = MBARRIER_PHASE_COMPLETED;
@@ -125,12 +112,6 @@ enum mbarrier_outcome mbarrier_arrive_expect_tx(struct mbarrier *object, uint32_
     return apply(object, (struct change){.arrivals = 1, .expect_bytes = bytes});
 }
 
-enum mbarrier_outcome mbarrier_arrive_no_complete(struct mbarrier *object, uint32_t count) {
-    if (!count_in_range(count))
-        return MBARRIER_FAULT_COUNT_RANGE;
-    return apply(object, (struct change){.arrivals = count, .no_complete = true});
-}
-
 enum mbarrier_outcome mbarrier_arrive_drop(struct mbarrier *object, uint32_t count) {
     if (!count_in_range(count))
         return MBARRIER_FAULT_COUNT_RANGE;
@@ -141,12 +122,6 @@ enum mbarrier_outcome mbarrier_arrive_drop_expect_tx(struct mbarrier *object, ui
     return apply(object, (struct change){.arrivals = 1, .drops = 1, .expect_bytes = bytes});
 }
 
-enum mbarrier_outcome mbarrier_arrive_drop_no_complete(struct mbarrier *object, uint32_t count) {
-    if (!count_in_range(count))
-        return MBARRIER_FAULT_COUNT_RANGE;
-    return apply(object, (struct change){.arrivals = count, .drops = count, .no_complete = true});
-}
-
 enum mbarrier_outcome mbarrier_expect_tx(struct mbarrier *object, uint32_t bytes) {
     return apply(object, (struct change){.expect_bytes = bytes});
 }
@@ -155,12 +130,8 @@ enum mbarrier_outcome mbarrier_complete_tx(struct mbarrier *object, uint32_t byt
     return apply(object, (struct change){.complete_bytes = bytes});
 }
 
-enum mbarrier_outcome mbarrier_complete_tx_copy(struct mbarrier *object, uint32_t bytes) {
-    return apply(object, (struct change){.complete_bytes = bytes, .by_copy = true});
-}
-
 enum mbarrier_outcome mbarrier_track(struct mbarrier *object) {
-    if (object->expected == 0)
+    if (!object->live)
         return MBARRIER_FAULT_NOT_INITIALISED;
     if (object->pending == MBARRIER_COUNT_MAX)
         return MBARRIER_FAULT_COUNT_RANGE;
@@ -202,9 +173,9 @@ bool mbarrier_from_word(uint64_t word, struct mbarrier *object) {
         .phase = mbarrier_token_parity(word),
         .expected = (uint32_t)bits_get(expected, 0, WORD_COUNT_BITS),
         .pending = mbarrier_token_pending(word),
+        .live = expected != 0,
         .tx_count =
             -(int32_t)bits_sign_extend(bits_get(word, WORD_TX_BIT, WORD_TX_BITS), WORD_TX_BITS),
     };
-    return object->expected != 0 && object->tx_count <= MBARRIER_TX_MAX &&
-           mbarrier_word(object) == word;
+    return object->live && object->tx_count <= MBARRIER_TX_MAX && mbarrier_word(object) == word;
 }

@@ -45,6 +45,11 @@ Test(isa_programs, random) {
     all_pass("--policy random:2");
 }
 
+/* What an H200 answered; the programs for another machine are not in its record. */
+Test(isa_programs, as_the_h200_answered) {
+    all_pass("--against traces/silicon/h200/isa.txt");
+}
+
 /* Writes a program and runs it; the runner must say `expected` and end with 1. */
 static void must_fail(const char *text, const char *expected) {
     static char output[OUTPUT_BYTES];

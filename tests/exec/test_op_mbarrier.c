@@ -178,11 +178,12 @@ Test(op_mbarrier, faults_as_on_an_h200) {
     } rows[] = {
         {"mbarrier.init.shared.b64 [bar], 2; mbarrier.arrive.shared.b64 _, [bar], 3;",
          FAULT_LAUNCH_FAILED, "more arrivals"}, /* observation 19 */
-        {"mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive_drop.shared.b64 _, [bar];",
-         FAULT_LAUNCH_FAILED, "arrive_drop"}, /* 20 */
+        {"mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive_drop.shared.b64 _, [bar];"
+         "mbarrier.arrive.shared.b64 _, [bar];",
+         FAULT_LAUNCH_FAILED, "more arrivals"}, /* tests/isa/fault_mbarrier_drop_to_0.ptx */
         {"mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.expect_tx.shared.b64 _, [bar], 64;"
-         "mbarrier.complete_tx.shared.b64 [bar], 128;",
-         FAULT_LAUNCH_FAILED, "more bytes"}, /* 23 */
+         "mbarrier.complete_tx.shared.b64 [bar], 128; mbarrier.arrive.shared.b64 _, [bar];",
+         FAULT_LAUNCH_FAILED, "more arrivals"}, /* tests/isa/fault_mbarrier_over_delivery.ptx */
         {"mbarrier.init.shared.b64 [bar], 1; mbarrier.expect_tx.shared.b64 [bar], 1048575;"
          "mbarrier.expect_tx.shared.b64 [bar], 16;",
          FAULT_LAUNCH_FAILED, "tx-count"},                                            /* 24 */
@@ -190,8 +191,6 @@ Test(op_mbarrier, faults_as_on_an_h200) {
         {"mbarrier.init.shared.b64 [bar+4], 1;", FAULT_MISALIGNED_ADDRESS,
          "multiple of 8"}, /* 35 */
         {"mbarrier.init.shared.b64 [bar], 0;", FAULT_LAUNCH_FAILED, "1..1048575"},
-        {"mbarrier.init.shared.b64 [bar], 2; mbarrier.arrive.noComplete.shared.b64 d0, [bar], 2;",
-         FAULT_LAUNCH_FAILED, "noComplete"},
         {"mbarrier.init.shared.b64 [bar], 1; mbarrier.inval.shared.b64 [bar];"
          "mbarrier.test_wait.parity.shared.b64 p, [bar], 0;",
          FAULT_LAUNCH_FAILED, "no mbarrier"},
