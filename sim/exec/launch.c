@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,8 +83,9 @@ static uint32_t occupancy(const struct run *run) {
 struct pool {
     struct run *run;
     pthread_mutex_t lock;
-    uint64_t next_cta, ctas_done, failed_cta; /* failed_cta: first of the lowest failed set */
-    uint32_t set_ctas;                        /* CTAs that run together */
+    uint64_t next_cta, ctas_done;
+    _Atomic uint64_t failed_cta; /* first of the lowest failed set; changed under the lock */
+    uint32_t set_ctas;           /* CTAs that run together */
     struct fault fault;
     struct strbuf report;
 };
@@ -100,10 +102,7 @@ struct worker {
 
 static bool is_cancelled(void *ctx) {
     struct worker *worker = ctx;
-    pthread_mutex_lock(&worker->pool->lock);
-    bool cancelled = worker->pool->failed_cta < worker->first;
-    pthread_mutex_unlock(&worker->pool->lock);
-    return cancelled;
+    return worker->pool->failed_cta < worker->first;
 }
 
 /* Takes the next CTAs. False when none are left, or all that are left come after a fault. */
@@ -254,6 +253,7 @@ enum status exec_run(const struct exec_launch *launch, struct fault *fault, stru
         .idle_budget = launch->idle_budget > 0 ? launch->idle_budget : IDLE_BUDGET,
     };
     *fault = (struct fault){.kind = FAULT_NONE};
+    assert(run.thread_count > 0 && run.thread_count <= MAX_WARPS * WARP_LANES);
     run.warp_count = (run.thread_count + WARP_LANES - 1) / WARP_LANES;
     run.shared_end = (uint32_t)bits_align_up(
         (uint64_t)run.kernel->dynamic_base + launch->dynamic_smem_bytes, 128);
