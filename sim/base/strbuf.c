@@ -34,7 +34,9 @@ void strbuf_append(struct strbuf *buf, const char *bytes, size_t length) {
     buf->text[buf->length] = '\0';
 }
 
-void strbuf_puts(struct strbuf *buf, const char *text) { strbuf_append(buf, text, strlen(text)); }
+void strbuf_puts(struct strbuf *buf, const char *text) {
+    strbuf_append(buf, text, strlen(text));
+}
 
 void strbuf_vprintf(struct strbuf *buf, const char *format, va_list args) {
     va_list again;
@@ -56,7 +58,9 @@ void strbuf_printf(struct strbuf *buf, const char *format, ...) {
     va_end(args);
 }
 
-const char *strbuf_text(const struct strbuf *buf) { return buf->text == NULL ? "" : buf->text; }
+const char *strbuf_text(const struct strbuf *buf) {
+    return buf->text == NULL ? "" : buf->text;
+}
 
 void strbuf_clear(struct strbuf *buf) {
     buf->length = 0;

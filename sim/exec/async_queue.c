@@ -1,8 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grid.h"
 #include "hash.h"
-#include "launch.h"
 
 /* Asynchronous operations of a CTA: a list in the order of issue. An operation may take effect when
  * the one it follows has, and when none older of its warp stands in the same ordered pipe. */

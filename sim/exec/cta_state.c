@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "bits.h"
+#include "grid.h"
 #include "hash.h"
-#include "launch.h"
 
 /* A running CTA: shared memory, mbarrier objects, storage of units, and the services that
  * asynchronous operations use. One struct serves a host thread for CTA after CTA. */

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "bits.h"
-#include "launch.h"
+#include "grid.h"
 #include "schedule.h"
 
 /* Call frames of a warp: registers by the pattern of the launch, the addresses of local variables,

@@ -1,4 +1,4 @@
-#include "launch.h"
+#include "grid.h"
 
 /* What the user reads when a launch ends badly: the place and reason of a fault; for a hang every
  * barrier in the wait and every warp that waits. */

@@ -1,7 +1,7 @@
 #include <string.h>
 
+#include "grid.h"
 #include "hash.h"
-#include "launch.h"
 
 /* A set of CTAs that run together, in turn, on one host thread: one CTA at a time, the CTAs of one
  * SM, or all that the device holds. It ends when all have ended, one faults, or none can go on. */

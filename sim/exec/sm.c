@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "launch.h"
+#include "grid.h"
 
 /* Tensor Memory of the SMs of a set: each serves ctas_per_sm slots. */
 struct sm {

@@ -1,5 +1,5 @@
 #include "bits.h"
-#include "launch.h"
+#include "grid.h"
 
 /* Special registers (PTX manual, special-registers; H200 observations 31, 32). Time is counted in
  * warp instructions of the CTA, so that it is the same in every run. */

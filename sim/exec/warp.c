@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "launch.h"
+#include "grid.h"
 
 /* What operations ask of their warp: memory of all spaces, faults, events. */
 

@@ -85,7 +85,8 @@ Test(cli, usage) {
     CHECK(siltwin("run " DATA "features.trace --policy soon"), 2, "--policy expects eager, lazy",
           err);
     CHECK(siltwin("run " DATA "features.trace --jobs 0"), 2, "--jobs expects a number from 1", err);
-    CHECK(siltwin("run " DATA "features.trace --on gpu --stats"), 2, "leave it out with --on gpu", err);
+    CHECK(siltwin("run " DATA "features.trace --on gpu --stats"), 2, "leave it out with --on gpu",
+          err);
     if (access("/dev/nvidia0", F_OK) != 0)
         CHECK(siltwin("run " DATA "features.trace --on gpu"), 3, "needs an NVIDIA driver", err);
     CHECK(siltwin("run " DATA "features.trace --device b300"), 2, "there is no device 'b300'", err);

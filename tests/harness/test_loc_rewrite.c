@@ -4,14 +4,13 @@
 #include "loc_rewrite.h"
 #include "ptx.h"
 
-static const char *const text =
-    ".version 8.0\n.target sm_90\n.address_size 64 // 64 bits\n"
-    ".visible .entry k() {\n"
-    "  .reg .pred %p; .reg .b32 %r;\n"
-    "  mov.u32 %r, %tid.x; setp.eq.u32 %p, %r, 0;\n"
-    "  @!%p bra DONE;\n"
-    "  @ %p\n  add.u32 %r, %r, 1;\n"
-    "DONE: ret;\n}\n";
+static const char *const text = ".version 8.0\n.target sm_90\n.address_size 64 // 64 bits\n"
+                                ".visible .entry k() {\n"
+                                "  .reg .pred %p; .reg .b32 %r;\n"
+                                "  mov.u32 %r, %tid.x; setp.eq.u32 %p, %r, 0;\n"
+                                "  @!%p bra DONE;\n"
+                                "  @ %p\n  add.u32 %r, %r, 1;\n"
+                                "DONE: ret;\n}\n";
 
 static struct ir_module *parse(struct arena *arena, const char *ptx) {
     struct ptx_source source = {"k.ptx", ptx, strlen(ptx)};

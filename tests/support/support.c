@@ -67,7 +67,9 @@ size_t csv_column(struct csv *csv, const char *name) {
     give_up(csv->path, name);
 }
 
-const char *csv_text(const struct csv *csv, size_t column) { return csv->field[column]; }
+const char *csv_text(const struct csv *csv, size_t column) {
+    return csv->field[column];
+}
 
 static const char *whole_number(const struct csv *csv, size_t column, const char *end) {
     const char *text = csv->field[column];
@@ -90,7 +92,9 @@ int64_t csv_int(const struct csv *csv, size_t column) {
     return value;
 }
 
-size_t csv_rows(const struct csv *csv) { return csv->row_count; }
+size_t csv_rows(const struct csv *csv) {
+    return csv->row_count;
+}
 
 void csv_close(struct csv *csv) {
     gzclose(csv->file);
@@ -99,4 +103,6 @@ void csv_close(struct csv *csv) {
     free(csv);
 }
 
-void report_rows(const char *name, size_t count) { printf("checked %zu rows of %s\n", count, name); }
+void report_rows(const char *name, size_t count) {
+    printf("checked %zu rows of %s\n", count, name);
+}

@@ -1,5 +1,5 @@
-#ifndef SILTWIN_LAUNCH_H
-#define SILTWIN_LAUNCH_H
+#ifndef SILTWIN_GRID_H
+#define SILTWIN_GRID_H
 
 #include "schedule.h"
 

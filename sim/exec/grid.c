@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "bits.h"
+#include "grid.h"
 #include "hash.h"
-#include "launch.h"
 
 /* A launch. CTAs of a kernel that cannot pass values between CTAs run one after the other on every
  * host thread; the CTAs of one that can share one thread and take turns. Either way the outcome
