@@ -57,14 +57,16 @@ Test(memory, faults_of_an_h200) {
          "mov.u32 %r3, 0x400; mbarrier.init.shared.b64 [%r3], 2;"
          "mbarrier.arrive.shared.b64 _, [%r3], 3; ret;",
          FAULT_LAUNCH_FAILED},
-        {"20 drop to zero",
+        {"20 arrive after a drop to zero",
          "mov.u32 %r3, 0x400; mbarrier.init.shared.b64 [%r3], 1;"
-         "mbarrier.arrive_drop.shared.b64 _, [%r3]; ret;",
+         "mbarrier.arrive_drop.shared.b64 _, [%r3];"
+         "mbarrier.arrive.shared.b64 _, [%r3]; ret;",
          FAULT_LAUNCH_FAILED},
-        {"23 over-delivery",
+        {"23 arrive after over-delivery",
          "mov.u32 %r3, 0x400; mbarrier.init.shared.b64 [%r3], 1;"
          "mbarrier.arrive.expect_tx.shared.b64 _, [%r3], 64;"
-         "mbarrier.complete_tx.shared.b64 [%r3], 128; ret;",
+         "mbarrier.complete_tx.shared.b64 [%r3], 128;"
+         "mbarrier.arrive.shared.b64 _, [%r3]; ret;",
          FAULT_LAUNCH_FAILED},
         {"24 tx range",
          "mov.u32 %r3, 0x400; mbarrier.init.shared.b64 [%r3], 1;"
