@@ -89,7 +89,7 @@ struct mbarrier_entry {
     uint32_t arrival_count;
 };
 
-struct run; /* launch.c */
+struct run; /* grid.h */
 
 struct cta_state {
     struct run *run;
