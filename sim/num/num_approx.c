@@ -7,6 +7,7 @@
 #include "num_f32.h"
 #include "num_f64.h"
 #include "num_half.h"
+#include "num_sfu.h"
 #include "num_wide.h"
 
 /* Elementary functions in double, far closer to the true value than any result here needs: Taylor
@@ -42,22 +43,6 @@ static double exp2_exact(double x) {
     double whole = rint(x);
     double y = (x - whole) * 0x1.62e42fefa39efp-1; /* ln 2 */
     return ldexp(polynomial(y, inverse_factorials, 14), (int)whole);
-}
-
-/* x is positive and finite. */
-static double log2_exact(double x) {
-    int exponent;
-    double m = frexp(x, &exponent);
-    if (m < 0x1.6a09e667f3bcdp-1) { /* sqrt(1/2) */
-        m *= 2;
-        exponent--;
-    }
-    static const double odd_inverses[] = {1,        1.0 / 3,  1.0 / 5,  1.0 / 7,
-                                          1.0 / 9,  1.0 / 11, 1.0 / 13, 1.0 / 15,
-                                          1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23};
-    double s = (m - 1) / (m + 1);
-    double ln = 2 * s * polynomial(s * s, odd_inverses, 12);
-    return exponent + ln * 0x1.71547652b82fep+0; /* 1 / ln 2 */
 }
 
 /* Sine or cosine of an angle in turns. */
@@ -98,33 +83,12 @@ static double tanh_exact(double x) {
     return (e - 1) / (e + 1);
 }
 
-/* The hardware functions on f32: subnormal operands count as zero, subnormal results become zero
- * (scalar.md section 6, deduced from the scaling around them). */
+/* Of sin, cos and tanh: subnormal operands count as zero, subnormal results become zero. */
 static double operand(uint32_t x) {
     return (double)bits_to_f32(num_f32_flush(x));
 }
 static uint32_t result(double value) {
     return num_f32_flush(num_f32_word((float)value));
-}
-static uint32_t unit_rcp(uint32_t x) {
-    return result(1 / operand(x));
-}
-static uint32_t unit_sqrt(uint32_t x) {
-    return result(sqrt(operand(x)));
-}
-static uint32_t unit_rsqrt(uint32_t x) {
-    return result(1 / sqrt(operand(x)));
-}
-static uint32_t unit_ex2(uint32_t x) {
-    return num_f32_is_nan(x) ? NUM_F32_NAN : result(exp2_exact(operand(x)));
-}
-static uint32_t unit_lg2(uint32_t x) {
-    double value = operand(x);
-    if (num_f32_is_nan(x) || value < 0)
-        return NUM_F32_NAN;
-    if (value == 0)
-        return NUM_F32_INF | NUM_F32_SIGN;
-    return x == NUM_F32_INF ? NUM_F32_INF : result(log2_exact(value));
 }
 
 /* Scale factors as words. */
@@ -144,35 +108,35 @@ static bool is_above_2_126(uint32_t x) {
 
 uint32_t num_approx_rcp(uint32_t x, bool ftz) {
     if (ftz)
-        return unit_rcp(x);
+        return num_sfu_rcp(x);
     int scale = is_below_normal(x) ? 24 : is_above_2_126(x) ? -2 : 0;
-    return scaled(unit_rcp(scaled(x, scale)), scale);
+    return scaled(num_sfu_rcp(scaled(x, scale)), scale);
 }
 
 uint32_t num_approx_sqrt(uint32_t x, bool ftz) {
     if (ftz || !is_below_normal(x))
-        return unit_sqrt(x);
-    return scaled(unit_sqrt(scaled(x, 24)), -12);
+        return num_sfu_sqrt(x);
+    return scaled(num_sfu_sqrt(scaled(x, 24)), -12);
 }
 
 uint32_t num_approx_rsqrt(uint32_t x, bool ftz) {
     if (ftz || !is_below_normal(x))
-        return unit_rsqrt(x);
-    return scaled(unit_rsqrt(scaled(x, 24)), 12);
+        return num_sfu_rsqrt(x);
+    return scaled(num_sfu_rsqrt(scaled(x, 24)), 12);
 }
 
 uint32_t num_approx_ex2(uint32_t x, bool ftz) {
     bool low = bits_to_f32(x) < -126.0f;
     if (ftz || !low)
-        return unit_ex2(x);
-    uint32_t root = unit_ex2(scaled(x, -1));
+        return num_sfu_ex2(x);
+    uint32_t root = num_sfu_ex2(scaled(x, -1));
     return num_f32_mul(root, root, NUM_RN);
 }
 
 uint32_t num_approx_lg2(uint32_t x, bool ftz) {
     if (ftz || !is_below_normal(x))
-        return unit_lg2(x);
-    return num_f32_sub(unit_lg2(scaled(x, 24)), bits_from_f32(24.0f), NUM_RN);
+        return num_sfu_lg2(x);
+    return num_f32_sub(num_sfu_lg2(scaled(x, 24)), bits_from_f32(24.0f), NUM_RN);
 }
 
 /* The hardware takes turns: the wrapper multiplies by 1 / 2 pi, rounding toward zero. */
@@ -202,12 +166,12 @@ uint32_t num_approx_tanh(uint32_t x) {
 
 uint32_t num_approx_div(uint32_t a, uint32_t b, bool ftz) {
     if (ftz)
-        return num_f32_mul_ftz(unit_rcp(b), a, NUM_RN);
+        return num_f32_mul_ftz(num_sfu_rcp(b), a, NUM_RN);
     if (is_below_normal(b)) {
         a = scaled(a, 24);
         b = scaled(b, 24);
     }
-    return num_f32_mul(unit_rcp(b), a, NUM_RN);
+    return num_f32_mul(num_sfu_rcp(b), a, NUM_RN);
 }
 
 uint32_t num_approx_div_full(uint32_t a, uint32_t b, bool ftz) {
@@ -218,30 +182,13 @@ uint32_t num_approx_div_full(uint32_t a, uint32_t b, bool ftz) {
     return num_approx_div(a, b, ftz);
 }
 
-static bool is_f64_below_normal(uint64_t x) {
-    return (x & NUM_F64_INF) == 0;
-}
-
-/* Reads and gives an upper word; subnormals are zero on both sides. */
-static uint64_t upper_word(double value) {
-    uint64_t word = bits_from_f64(value);
-    if (num_f64_is_nan(word))
-        return UINT64_C(0x7fffffff00000000);
-    if (is_f64_below_normal(word))
-        return word & NUM_F64_SIGN;
-    return word & UINT64_C(0xffffffff00000000);
-}
-static double upper_operand(uint64_t x) {
-    x &= UINT64_C(0xffffffff00000000);
-    return bits_to_f64(is_f64_below_normal(x) ? x & NUM_F64_SIGN : x);
-}
-
+/* Reads and gives an upper word. */
 uint64_t num_approx_rcp_f64(uint64_t x) {
-    return upper_word(1 / upper_operand(x));
+    return (uint64_t)num_sfu_rcp_f64((uint32_t)(x >> 32)) << 32;
 }
 
 uint64_t num_approx_rsqrt_ftz_f64(uint64_t x) {
-    return upper_word(1 / sqrt(upper_operand(x)));
+    return (uint64_t)num_sfu_rsqrt_f64((uint32_t)(x >> 32)) << 32;
 }
 
 /* A sequence of instructions on silicon whose 120 answers are the correctly rounded root: one

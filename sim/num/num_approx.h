@@ -4,13 +4,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The approximate functions of PTX. Silicon's f32 results come from tables that are not known; here
- * each is the true value rounded once, inside the scaling that ptxas puts around the hardware
- * function (scalar.md section 6). How far an H200 is from that over all 2^32 operands of the .ftz
- * form, normal operands and results: rcp and sqrt 1 ulp (13 and 17 % of the results differ), rsqrt
- * 2 (22 %), ex2 2 (9 %), lg2 2 outside (0.5, 2) and 2^-22 inside, tanh below 1024 ulp, within the
- * manual's 2^-11. The half forms and rsqrt.approx.f64 give an H200's very words. The same bits on
- * every host: made of additions, multiplications and divisions only. */
+/* The approximate functions of PTX: the special function unit (num_sfu.h) inside the scaling that
+ * ptxas puts around it (scalar.md section 6). rcp, div, sqrt, rsqrt, ex2, lg2 and all half forms
+ * give an H200's very words. sin, cos and tanh of f32 come from tables that are not known; here
+ * they are the true value rounded once, and an H200 is within the manual's bounds of that: sin and
+ * cos 2^-20.5 absolute in +/-2 pi, tanh 2^-11 relative. The same bits on every host: made of
+ * additions, multiplications and divisions only. */
 
 /* f32, .ftz or not (sin and cos: alike). */
 uint32_t num_approx_rcp(uint32_t x, bool ftz);

@@ -1,0 +1,239 @@
+/* The special function unit of Hopper, bit for bit: a quadratic polynomial per segment of the
+ * operand's mantissa, in integers.
+ *
+ *   mantissa (23 bits) = segment (7 bits for rcp, else 6) | x (16 or 17 bits)
+ *   sum    = c0 * 2^grid + rest + c1 * x + c2 * square(x)
+ *   result = sum >> drop, in units of the result's last place
+ *
+ * square(x) is x * x without the partial products of weight 2^cut and less, which the unit's
+ * squarer does not have; `rest` stands for what that loses in the mean. rsqrt and sqrt have one
+ * table for even and one for odd exponents. The coefficients (num_sfu.def), the cut of the squarer
+ * and the ways of the exponent were found from results of an H200: all 2^23 mantissas of rcp and
+ * ex2, of rsqrt and sqrt in two octaves, of lg2 in one.
+ *
+ * Not modelled: sin, cos and tanh, which the unit computes likewise from tables not yet found. */
+#include "num_sfu.h"
+
+#include <math.h>
+
+#include "bits.h"
+#include "num_f32.h"
+
+struct sfu_segment {
+    uint32_t c0;
+    int32_t c1;
+    int16_t c2;
+};
+
+#define SFU(c0, c1, c2) {c0, c1, c2},
+static const struct sfu_segment rcp_table[128] = {
+#define SFU_RCP
+#include "num_sfu.def"
+#undef SFU_RCP
+};
+static const struct sfu_segment rsqrt_tables[2][64] = {{
+#define SFU_RSQRT_EVEN
+#include "num_sfu.def"
+#undef SFU_RSQRT_EVEN
+                                                       },
+                                                       {
+#define SFU_RSQRT_ODD
+#include "num_sfu.def"
+#undef SFU_RSQRT_ODD
+                                                       }};
+static const struct sfu_segment sqrt_tables[2][64] = {{
+#define SFU_SQRT_EVEN
+#include "num_sfu.def"
+#undef SFU_SQRT_EVEN
+                                                      },
+                                                      {
+#define SFU_SQRT_ODD
+#include "num_sfu.def"
+#undef SFU_SQRT_ODD
+                                                      }};
+static const struct sfu_segment ex2_table[64] = {
+#define SFU_EX2
+#include "num_sfu.def"
+#undef SFU_EX2
+};
+static const struct sfu_segment lg2_table[64] = {
+#define SFU_LG2
+#include "num_sfu.def"
+#undef SFU_LG2
+};
+#undef SFU
+
+/* How a function reads its table. */
+struct sfu_function {
+    unsigned x_bits;    /* of the mantissa below the segment number */
+    unsigned cut;       /* partial products of weight 2^cut and less are not there */
+    unsigned grid_bits; /* c0 counts 2^grid_bits */
+    int64_t rest;
+};
+static const struct sfu_function rcp_function = {16, 16, 13, 2023};
+static const struct sfu_function rsqrt_function = {17, 18, 14, 16383};
+static const struct sfu_function sqrt_function = {17, 18, 15, 32767};
+static const struct sfu_function ex2_function = {17, 18, 13, 6114};
+static const struct sfu_function lg2_function = {17, 18, 12, 837};
+
+/* x * x by rows of partial products, those of low weight left out, in units of 2^(cut + 1). */
+static uint32_t truncated_square(uint32_t x, unsigned x_bits, unsigned cut) {
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < x_bits; i++) {
+        uint64_t above = (uint64_t)(x >> (i + 1)) << (2 * i + 2); /* each pair once, doubled */
+        uint64_t row = (above | UINT64_C(1) << 2 * i) >> (cut + 1);
+        sum += x >> i & 1 ? row : 0;
+    }
+    return (uint32_t)sum;
+}
+
+static int64_t evaluate(const struct sfu_function *f, const struct sfu_segment *table,
+                        uint32_t mantissa) {
+    const struct sfu_segment *s = &table[mantissa >> f->x_bits];
+    uint32_t x = mantissa & (uint32_t)bits_mask(f->x_bits);
+    int64_t square = truncated_square(x, f->x_bits, f->cut);
+    return ((int64_t)s->c0 << f->grid_bits) + f->rest + (int64_t)s->c1 * x + s->c2 * square;
+}
+
+enum { MANTISSA_BITS = 23, HIDDEN = 1 << 23, BIAS = 127 };
+
+static int exponent_of(uint32_t x) {
+    return (int)(x >> MANTISSA_BITS & 0xff) - BIAS;
+}
+
+/* significand * 2^(exponent - 23), significand from 2^23 to 2^24; zero below the normal range. */
+static uint32_t pack(int exponent, int64_t significand) {
+    int64_t word = ((int64_t)(exponent + BIAS) << MANTISSA_BITS) + (significand - HIDDEN);
+    if (word < HIDDEN)
+        return 0;
+    return word >= NUM_F32_INF ? NUM_F32_INF : (uint32_t)word;
+}
+
+/* 1 / m, m from 1 to 2, in units of 2^-24. */
+static int64_t rcp_of(uint32_t mantissa) {
+    return evaluate(&rcp_function, rcp_table, mantissa) >> 15;
+}
+
+/* 1 / root(m), m from 1 to 2 for even and from 2 to 4 for odd exponents, in units of 2^-24. */
+static int64_t rsqrt_of(uint32_t mantissa, int odd) {
+    if (!odd && mantissa == 0)
+        return 2 * HIDDEN; /* a power of four: exact, where the table is one less */
+    return evaluate(&rsqrt_function, rsqrt_tables[odd], mantissa) >> 16;
+}
+
+uint32_t num_sfu_rcp(uint32_t x) {
+    uint32_t sign = x & NUM_F32_SIGN;
+    x = num_f32_flush(x) & ~NUM_F32_SIGN;
+    if (x > NUM_F32_INF)
+        return NUM_F32_NAN;
+    if (x == 0 || x == NUM_F32_INF)
+        return sign | (x == 0 ? NUM_F32_INF : 0);
+    return sign | pack(-1 - exponent_of(x), rcp_of(x & (HIDDEN - 1)));
+}
+
+uint32_t num_sfu_rsqrt(uint32_t x) {
+    x = num_f32_flush(x);
+    if ((x & ~NUM_F32_SIGN) == 0)
+        return x | NUM_F32_INF;
+    if (x > NUM_F32_INF)
+        return NUM_F32_NAN;
+    if (x == NUM_F32_INF)
+        return 0;
+    int exponent = exponent_of(x), odd = exponent & 1;
+    return pack(-1 - (exponent - odd) / 2, rsqrt_of(x & (HIDDEN - 1), odd));
+}
+
+uint32_t num_sfu_sqrt(uint32_t x) {
+    x = num_f32_flush(x);
+    if ((x & ~NUM_F32_SIGN) == 0 || x == NUM_F32_INF)
+        return x;
+    if (x > NUM_F32_INF)
+        return NUM_F32_NAN;
+    int exponent = exponent_of(x), odd = exponent & 1;
+    int64_t value = evaluate(&sqrt_function, sqrt_tables[odd], x & (HIDDEN - 1)) >> 17;
+    return pack((exponent - odd) / 2, value);
+}
+
+/* The magnitude is cut to 23 places behind the point; the fraction of a negative operand is
+ * complemented bit by bit, which is one unit less than 1 - fraction. The whole part is the
+ * exponent. */
+uint32_t num_sfu_ex2(uint32_t x) {
+    if (num_f32_is_nan(x))
+        return NUM_F32_NAN;
+    float value = bits_to_f32(x);
+    if (value >= 128 || value < -126)
+        return value > 0 ? NUM_F32_INF : 0;
+    uint32_t fixed = (uint32_t)((double)fabsf(value) * HIDDEN);
+    uint32_t fraction = fixed & (HIDDEN - 1);
+    int whole = (int)(fixed >> MANTISSA_BITS);
+    if (value < 0) {
+        whole = fraction != 0 ? -whole - 1 : -whole;
+        fraction = fraction != 0 ? ~fraction & (HIDDEN - 1) : 0;
+    }
+    return pack(whole, evaluate(&ex2_function, ex2_table, fraction) >> 15);
+}
+
+/* Exponent and table value are added as a number with 36 places behind the point, negative ones are
+ * complemented bit by bit, and the result is cut to 24 digits. The logarithm of 1 is zero; other
+ * powers of two come out as the table gives them (lg2 of 2^-126 is above -126). */
+uint32_t num_sfu_lg2(uint32_t x) {
+    x = num_f32_flush(x);
+    if ((x & ~NUM_F32_SIGN) == 0)
+        return NUM_F32_INF | NUM_F32_SIGN;
+    if (x > NUM_F32_INF)
+        return NUM_F32_NAN;
+    if (x == NUM_F32_INF || x == NUM_F32_ONE)
+        return x == NUM_F32_ONE ? 0 : x;
+    enum { PLACES = 36 };
+    /* The table's value has 38 places and is 1 too much. */
+    int64_t table = evaluate(&lg2_function, lg2_table, x & (HIDDEN - 1)) >> 2;
+    int64_t sum = (int64_t)(exponent_of(x) - 1) * (INT64_C(1) << PLACES) + table;
+    uint32_t sign = sum < 0 ? NUM_F32_SIGN : 0;
+    uint64_t magnitude = (uint64_t)(sum < 0 ? ~sum : sum);
+    if (magnitude == 0)
+        return sign;
+    int top = 63 - __builtin_clzll(magnitude);
+    uint64_t digits = top >= MANTISSA_BITS ? magnitude >> (top - MANTISSA_BITS)
+                                           : magnitude << (MANTISSA_BITS - top);
+    return sign | pack(top - PLACES, (int64_t)digits);
+}
+
+/* The upper word of a double has 20 mantissa bits; the unit takes them as the upper ones of 23 and
+ * its result is cut to as many. */
+enum { UPPER_BITS = 20, UPPER_BIAS = 1023, UPPER_INF = 0x7ff00000 };
+
+static uint32_t pack_upper(int exponent, int64_t significand) {
+    int64_t word = ((int64_t)(exponent + UPPER_BIAS) << UPPER_BITS) +
+                   ((significand >> (MANTISSA_BITS - UPPER_BITS)) - (1 << UPPER_BITS));
+    return word < 1 << UPPER_BITS ? 0 : (uint32_t)word;
+}
+
+static uint32_t upper_mantissa(uint32_t magnitude) {
+    return (magnitude & ((1u << UPPER_BITS) - 1)) << (MANTISSA_BITS - UPPER_BITS);
+}
+
+uint32_t num_sfu_rcp_f64(uint32_t upper) {
+    uint32_t sign = upper & NUM_F32_SIGN, magnitude = upper & ~NUM_F32_SIGN;
+    if (magnitude > UPPER_INF)
+        return NUM_F32_NAN;
+    if (magnitude >> UPPER_BITS == 0) /* zero, or a subnormal that counts as one */
+        return sign | UPPER_INF;
+    if (magnitude == UPPER_INF)
+        return sign;
+    int exponent = (int)(magnitude >> UPPER_BITS) - UPPER_BIAS;
+    return sign | pack_upper(-1 - exponent, rcp_of(upper_mantissa(magnitude)));
+}
+
+uint32_t num_sfu_rsqrt_f64(uint32_t upper) {
+    uint32_t sign = upper & NUM_F32_SIGN, magnitude = upper & ~NUM_F32_SIGN;
+    if (magnitude > UPPER_INF)
+        return NUM_F32_NAN;
+    if (magnitude >> UPPER_BITS == 0)
+        return sign | UPPER_INF;
+    if (sign)
+        return NUM_F32_NAN;
+    if (magnitude == UPPER_INF)
+        return 0;
+    int exponent = (int)(magnitude >> UPPER_BITS) - UPPER_BIAS, odd = exponent & 1;
+    return pack_upper(-1 - (exponent - odd) / 2, rsqrt_of(upper_mantissa(magnitude), odd));
+}
