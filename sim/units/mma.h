@@ -93,8 +93,8 @@ struct mma_dot {
                            * c's exponent; what a subnormal c does on silicon is unknown */
 };
 
-/* The element d. Source: MMA-Sim and the Khattak & Mikaitis models, corrected by H200 and B200
- * silicon (H200 observation 30; oracle mma-arith). */
+/* The element d, under the default floating-point mode. Source: MMA-Sim and the Khattak & Mikaitis
+ * models, corrected by H200 and B200 silicon (H200 observation 30; oracle mma-arith). */
 uint32_t mma_dot(const struct mma_arith *arith, const struct mma_dot *in);
 
 #endif

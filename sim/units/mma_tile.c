@@ -13,7 +13,10 @@
 #include "bits.h"
 #include "mma_engine.h"
 #include "simd.h"
-#include "small_float.h"
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
 static const struct mma_engine *const engines[] = {
     &mma_engine_plain,
@@ -53,6 +56,28 @@ size_t mma_operand_bytes(uint32_t rows, uint32_t k) {
     return bits_align_up(rows, PADDING) * ((size_t)k * ELEMENT_BYTES + ROW_INFO_BYTES);
 }
 
+/* A program that uses this library may have its threads round otherwise, or flush subnormals. What
+ * computes is called through pointers or in other files, so the compiler moves none of it out from
+ * between these two. */
+static unsigned enter_default_mode(void) {
+#if defined(__x86_64__)
+    enum { ALL_MASKED_TO_NEAREST = 0x1f80 };
+    unsigned mode = _mm_getcsr();
+    _mm_setcsr(ALL_MASKED_TO_NEAREST);
+    return mode;
+#else
+    return 0; /* the plain engine computes with integers */
+#endif
+}
+
+static void leave_default_mode(unsigned mode) {
+#if defined(__x86_64__)
+    _mm_setcsr(mode);
+#else
+    (void)mode;
+#endif
+}
+
 static uint32_t sign_bit(enum mma_type type) {
     switch (type) {
     case MMA_TYPE_F16:
@@ -87,7 +112,6 @@ void mma_operand_prepare(const struct mma_engine *engine, struct mma_operand *op
                                     .type = desc->type,
                                     .rows = desc->rows,
                                     .k = desc->k,
-                                    .padded_rows = padded,
                                     .values = at,
                                     .exponents = at + elements * 8,
                                     .depths = at + elements * 12,
@@ -100,8 +124,11 @@ void mma_operand_prepare(const struct mma_engine *engine, struct mma_operand *op
                (const char *)desc->elements + row * desc->row_stride_bytes, row_bytes);
     if (desc->negate)
         flip_signs(operand->words, desc->rows * row_bytes, desc->type);
-    if (desc->type != MMA_TYPE_S8 && desc->type != MMA_TYPE_U8)
-        engine->prepare(operand);
+    if (desc->type == MMA_TYPE_S8 || desc->type == MMA_TYPE_U8)
+        return;
+    unsigned mode = enter_default_mode();
+    engine->prepare(operand);
+    leave_default_mode(mode);
 }
 
 uint32_t mma_operand_word(const struct mma_operand *operand, uint32_t row, uint32_t k) {
@@ -178,11 +205,15 @@ static void integer_tile(const struct mma_tile *tile) {
 
 void mma_tile(const struct mma_tile *tile) {
     const struct mma_arith *arith = tile->arith;
-    if (arith->result == MMA_RESULT_S32)
+    if (arith->result == MMA_RESULT_S32) {
         integer_tile(tile);
-    else if (arith->lowering == MMA_LOWERING_NONE && arith->fused_terms >= tile->a->k &&
-             tile->scale_c_log2 == 0)
+        return;
+    }
+    unsigned mode = enter_default_mode();
+    if (arith->lowering == MMA_LOWERING_NONE && arith->fused_terms >= tile->a->k &&
+        tile->scale_c_log2 == 0)
         tile->a->engine->tile(tile);
     else
         tile_by_element(tile);
+    leave_default_mode(mode);
 }

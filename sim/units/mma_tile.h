@@ -35,19 +35,17 @@ struct mma_operand_desc {
     uint32_t k;           /* at most MMA_K_MAX */
     const void *elements; /* row r, element k at r*row_stride_bytes + k*mma_type_bytes(type) */
     size_t row_stride_bytes;
-    bool negate; /* flip each sign: imm-scale -1 of wgmma, negate bits of tcgen05 */
+    bool negate; /* flip each sign: imm-scale -1 of wgmma, negate bits of tcgen05; no integers */
 };
 
-/* A prepared operand: points into the caller's storage and is used by its engine only. Columns of B
- * are grouped in blocks of MMA_BLOCK; the planes of B are padded to whole blocks. */
+/* A prepared operand: points into the caller's storage and is used by its engine only. */
 struct mma_operand {
     const struct mma_engine *engine;
     enum mma_role role;
     enum mma_type type;
     uint32_t rows, k;
-    uint32_t padded_rows;
     void *words;  /* the elements, signs flipped where asked, [rows][k] containers */
-    void *values; /* the engine's planes; see mma_engine.h */
+    void *values; /* the engine's planes: mma_planes.h, mma_plain.c */
     void *exponents;
     void *depths;
     void *row_info;
@@ -72,7 +70,8 @@ struct mma_tile {
     uint8_t scale_c_log2;
 };
 
-/* Nothing can fail: the caller has looked the form up. */
+/* Nothing can fail: the caller has looked the form up. The thread's floating-point mode neither
+ * matters nor changes, here and in mma_operand_prepare. */
 void mma_tile(const struct mma_tile *tile);
 
 #endif

@@ -10,6 +10,10 @@
 #include "small_float.h"
 #include "support.h"
 
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
 struct random {
     uint64_t state;
 };
@@ -257,13 +261,24 @@ struct options {
 };
 
 static const struct options option_forms[] = {
-    {MMA_TCGEN05_F16, MMA_TYPE_F16},     {MMA_TCGEN05_TF32, MMA_TYPE_TF32},
-    {MMA_TCGEN05_F8F6F4, MMA_TYPE_E4M3}, {MMA_TCGEN05_F8F6F4, MMA_TYPE_E3M2},
-    {MMA_TCGEN05_F8F6F4, MMA_TYPE_E2M1},
+    {MMA_TCGEN05_F16, MMA_TYPE_F16},     {MMA_TCGEN05_F16, MMA_TYPE_BF16},
+    {MMA_TCGEN05_TF32, MMA_TYPE_TF32},   {MMA_TCGEN05_F8F6F4, MMA_TYPE_E4M3},
+    {MMA_TCGEN05_F8F6F4, MMA_TYPE_E3M2}, {MMA_TCGEN05_F8F6F4, MMA_TYPE_E2M1},
 };
 
 static const uint32_t sign_bits[MMA_TYPE_COUNT] = {0x8000, 0x8000, 0x80000000, 0x80,
                                                    0x80,   0x20,   0x20,       0x8};
+
+/* Modes that a host program may have left to its threads. */
+static void spoil_mode(uint64_t seed) {
+#if defined(__x86_64__)
+    static const unsigned modes[] = {0x1f80, 0x9fc0, 0x3f80, 0x5f80,
+                                     0xffc0}; /* FTZ, DAZ, rounding */
+    _mm_setcsr(modes[seed % 5]);
+#else
+    (void)seed;
+#endif
+}
 
 static void check_options(const struct mma_engine *engine, struct tile_data *t,
                           const struct options *form, uint64_t seed) {
@@ -274,7 +289,8 @@ static void check_options(const struct mma_engine *engine, struct tile_data *t,
         .a_type = form->type, .b_type = form->type, .k = mma_type_k(form->type)};
     fill(t, &r, &types, MMA_ACC_F32, COLUMNS);
     bool with_c = draw_below(&r, 2) != 0, negate = draw_below(&r, 2) != 0;
-    types.scale_c_log2 = (uint8_t)draw_below(&r, 3);
+    types.scale_c_log2 = (uint8_t)(draw_below(&r, 3) == 0 ? draw_below(&r, 16) : 0);
+    spoil_mode(seed);
     struct mma_operand a, b;
     struct mma_operand_desc desc = {.role = MMA_ROLE_A,
                                     .type = form->type,
@@ -306,6 +322,7 @@ static void check_options(const struct mma_engine *engine, struct tile_data *t,
                                 .d_rows = d_rows,
                                 .c_rows = with_c ? c_rows : NULL,
                                 .scale_c_log2 = types.scale_c_log2});
+    spoil_mode(0);
     for (uint32_t i = 0; i < TILE_ROWS; i++) {
         for (uint32_t k = 0; k < types.k && negate; k++)
             t->a[i][k] ^= sign_bits[form->type];
@@ -323,7 +340,7 @@ static void check_options(const struct mma_engine *engine, struct tile_data *t,
     }
 }
 
-Test(mma_tile, rows_zero_c_negate_scale_and_apart_d) {
+Test(mma_tile, rows_zero_c_negate_scale_apart_d_and_any_mode) {
     struct tile_data *t = malloc(sizeof *t);
     cr_assert_not_null(t);
     const struct mma_engine *engine;
