@@ -113,11 +113,28 @@ static enum status decode_entries(struct exec_module *module, uint16_t sm, struc
     return worst;
 }
 
+/* Nothing is linked in: a variable that is only declared has no place. */
+static bool all_resolved(const struct ir_module *ir, struct strbuf *log) {
+    bool good = true;
+    for (uint32_t i = 0; i < ir->symbol_count; i++) {
+        const struct ir_symbol *symbol = &ir->symbols[i];
+        if (!symbol->is_extern || (symbol->space != SPACE_GLOBAL && symbol->space != SPACE_CONST))
+            continue;
+        strbuf_printf(log, "%s:%u:%u: error: unresolved extern variable '%s'\n", ir->file,
+                      symbol->line, symbol->column, symbol->name);
+        ptx_print_line(ir, symbol->line, symbol->column, log);
+        good = false;
+    }
+    return good;
+}
+
 static enum status load(struct exec_module *module, const struct exec_device *device,
                         const struct ptx_source *source, struct strbuf *log) {
     enum status status = ptx_parse(&module->arena, source, &module->ir, log);
     if (status != STATUS_OK)
         return status;
+    if (!all_resolved(module->ir, log))
+        return STATUS_SYNTAX;
     uint32_t count = module->ir->symbol_count;
     module->addresses = arena_array(&module->arena, count, sizeof *module->addresses);
     module->starts = arena_array(&module->arena, count, sizeof *module->starts);

@@ -121,6 +121,13 @@ static uint32_t count_of(const struct xop *list) {
     return list == NULL ? 0 : list->elem_count;
 }
 
+/* Frames that a call made before it failed. */
+static void drop_moves(struct warp *w) {
+    for (uint32_t i = 0; i < w->sched->move_count; i++)
+        frame_leave(w->sched->moves[i].frame, w->sched->moves[i].lanes);
+    w->sched->move_count = 0;
+}
+
 /* The lanes enter the function. */
 static bool enter(struct warp *w, const struct xinsn *x, const struct xfunc *func, uint32_t lanes) {
     const struct call *call = x->data;
@@ -158,10 +165,12 @@ static enum step call_indirect(struct warp *w, const struct xinsn *x, uint32_t m
         }
         const struct xfunc *func = image_func_at(w->cta->launch->kernel, address);
         if (func == NULL)
-            return warp_fault(w, x, FAULT_INVALID_PC, lanes, "no function has address 0x%llx",
-                              (unsigned long long)address);
-        if (!enter(w, x, func, lanes))
+            warp_fault(w, x, FAULT_INVALID_PC, lanes, "no function has address 0x%llx",
+                       (unsigned long long)address);
+        if (func == NULL || !enter(w, x, func, lanes)) {
+            drop_moves(w);
             return STEP_FAULT;
+        }
         left &= ~lanes;
     }
     return STEP_JUMP;

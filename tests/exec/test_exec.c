@@ -114,3 +114,42 @@ Test(exec, faults_name_the_place) {
     cr_assert_not_null(strstr(report, "kernel k, cta (0,0,0), warp 1"), "%s", report);
     sim_free(sim);
 }
+
+static enum status load_status(const char *body, struct strbuf *log) {
+    struct strbuf text = {0};
+    strbuf_printf(&text, ".version 9.0\n.target sm_90a\n.address_size 64\n%s", body);
+    struct exec_device device = {90, 4, 232448, 1000000};
+    struct global_memory *memory = global_memory_create(1 << 20, 1);
+    struct ptx_source source = {"test.ptx", strbuf_text(&text), text.length};
+    struct exec_module *module = NULL;
+    enum status status = exec_module_load(memory, &device, &source, &module, log);
+    exec_module_unload(module);
+    cr_assert_eq(global_memory_used_bytes(memory), 0);
+    global_memory_destroy(memory);
+    strbuf_free(&text);
+    return status;
+}
+
+Test(exec, what_is_only_declared_is_an_error) {
+    static const struct {
+        const char *body, *message;
+    } cases[] = {
+        {".extern .func f();\n.visible .entry k() { call f; ret; }\n",
+         "test.ptx:5:28: error: function 'f' is called but not defined"},
+        {".extern .global .u32 x;\n.visible .entry k() { ret; }\n",
+         "test.ptx:4:22: error: unresolved extern variable 'x'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct strbuf log = {0};
+        cr_assert_eq(load_status(cases[i].body, &log), STATUS_SYNTAX);
+        cr_assert_not_null(strstr(strbuf_text(&log), cases[i].message), "%s", strbuf_text(&log));
+        strbuf_free(&log);
+    }
+    struct strbuf log = {0};
+    cr_assert_eq(load_status(".extern .global .u32 x;\n.global .u32 x = 5;\n"
+                             ".extern .func f();\n.func f() { ret; }\n"
+                             ".visible .entry k() { call f; ret; }\n",
+                             &log),
+                 STATUS_OK, "%s", strbuf_text(&log));
+    strbuf_free(&log);
+}
