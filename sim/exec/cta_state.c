@@ -190,6 +190,18 @@ struct mbarrier *cta_mbarrier(struct cta *cta, uint32_t address, bool create) {
     return entry == NULL ? NULL : &entry->object;
 }
 
+/* Bytes announced and delivered in the running phase, from what the operation did to tx_count. */
+static void count_bytes(struct mbarrier_entry *entry, bool new_phase) {
+    int64_t change = (int64_t)entry->object.tx_count - (new_phase ? 0 : entry->last_tx_count);
+    if (new_phase)
+        entry->announced_bytes = entry->delivered_bytes = 0;
+    if (change > 0)
+        entry->announced_bytes += (uint64_t)change;
+    else
+        entry->delivered_bytes += (uint64_t)-change;
+    entry->last_tx_count = entry->object.tx_count;
+}
+
 void cta_mbarrier_changed(struct cta *cta, uint32_t address, uint64_t phase_before, struct warp *w,
                           const struct xinsn *x, unsigned lane, const struct async_op *op) {
     struct mbarrier_entry *entry = cta_mbarrier_entry(cta, address);
@@ -199,6 +211,7 @@ void cta_mbarrier_changed(struct cta *cta, uint32_t address, uint64_t phase_befo
         return;
     bool completed = entry->object.phase != phase_before;
     bool is_init = x != NULL && x->ir->form == ISA_mbarrier_init;
+    count_bytes(entry, completed || is_init);
     if (completed || is_init)
         entry->arrival_count = 0;
     else

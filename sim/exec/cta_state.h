@@ -37,6 +37,8 @@ struct mbarrier_entry {
     struct mbarrier object;
     struct mbarrier_arrival arrivals[ARRIVALS_KEPT]; /* of the running phase, the last ones */
     uint32_t arrival_count;
+    uint64_t announced_bytes, delivered_bytes; /* in the running phase */
+    int32_t last_tx_count;
 };
 
 struct run; /* grid.h */

@@ -82,10 +82,15 @@ static void print_mbarriers(const struct cta *cta, struct strbuf *out) {
         image_print_shared(cta->launch->kernel, entry->address, out);
         strbuf_printf(out,
                       " of cta (%u,%u,%u): phase %llu, pending arrivals %u of %u, pending bytes "
-                      "%d\n",
+                      "%d",
                       cta->ctaid[0], cta->ctaid[1], cta->ctaid[2],
                       (unsigned long long)entry->object.phase, entry->object.pending,
                       entry->object.expected, entry->object.tx_count);
+        if (entry->object.tx_count != 0)
+            strbuf_printf(out, " (announced %llu, delivered %llu)",
+                          (unsigned long long)entry->announced_bytes,
+                          (unsigned long long)entry->delivered_bytes);
+        strbuf_puts(out, "\n");
         print_arrivals(entry, out);
     }
 }
@@ -122,19 +127,44 @@ static void print_wait(const struct cta *cta, const struct wait *wait, struct st
     }
 }
 
-static void print_warp(const struct warp *w, struct strbuf *out) {
-    const struct cta *cta = w->cta;
+/* Whether two warps stand at the same place for the same reason, all lanes of each together. */
+static bool is_alike(const struct warp *a, const struct warp *b) {
+    const struct group *x = &a->sched->groups[0], *y = &b->sched->groups[0];
+    return a->live != 0 && b->live != 0 && a->sched->group_count == 1 &&
+           b->sched->group_count == 1 && x->pc == y->pc && x->lanes == y->lanes &&
+           x->wait.kind == y->wait.kind && x->wait.address == y->wait.address &&
+           x->wait.parity == y->wait.parity;
+}
+
+/* Warps first to last, which are alike. */
+static void print_warps(const struct cta *cta, uint32_t first, uint32_t last, struct strbuf *out) {
     const struct ir_module *module = cta->launch->kernel->module;
+    const struct warp *w = &cta->warps[first];
     for (uint32_t g = 0; g < w->sched->group_count; g++) {
         const struct group *group = &w->sched->groups[g];
         const struct ir_insn *insn = group->pc->ir;
-        strbuf_printf(out, "%s:%u:%u: cta (%u,%u,%u) warp %u lanes 0x%08x ", module->file,
-                      insn->line, insn->column, cta->ctaid[0], cta->ctaid[1], cta->ctaid[2],
-                      w->index, group->lanes);
+        strbuf_printf(out, "%s:%u:%u: cta (%u,%u,%u) ", module->file, insn->line, insn->column,
+                      cta->ctaid[0], cta->ctaid[1], cta->ctaid[2]);
+        if (first == last)
+            strbuf_printf(out, "warp %u lanes 0x%08x ", first, group->lanes);
+        else
+            strbuf_printf(out, "warps %u to %u lanes 0x%08x: each ", first, last, group->lanes);
         print_wait(cta, &group->wait, out);
         strbuf_puts(out, "\n");
         ptx_print_line(module, insn->line, insn->column, out);
     }
+}
+
+static void print_cta(const struct cta *cta, struct strbuf *out) {
+    print_mbarriers(cta, out);
+    for (uint32_t first = 0, last; first < cta->warp_count; first = last + 1) {
+        last = first;
+        while (last + 1 < cta->warp_count && is_alike(&cta->warps[first], &cta->warps[last + 1]))
+            last++;
+        if (cta->warps[first].live != 0)
+            print_warps(cta, first, last, out);
+    }
+    async_report(cta, out);
 }
 
 enum { CTAS_REPORTED = 4 };
@@ -150,11 +180,7 @@ void report_hang(const struct cta_set *set, struct strbuf *out) {
         running++;
         if (reported++ >= CTAS_REPORTED)
             continue;
-        print_mbarriers(cta, out);
-        for (uint32_t k = 0; k < cta->warp_count; k++)
-            if (cta->warps[k].live != 0)
-                print_warp(&cta->warps[k], out);
-        async_report(cta, out);
+        print_cta(cta, out);
     }
     if (running > CTAS_REPORTED)
         strbuf_printf(out, "  and %u more CTAs that run\n", running - CTAS_REPORTED);

@@ -112,7 +112,7 @@ Test(async, too_many_bytes_expected_is_a_hang_with_a_report) {
         const char *report = hang_report(sim, 1, FAULT_HANG);
         EXPECT_TEXT(report,
                     "mbarrier full+0 (0x440) of cta (0,0,0): phase 0, pending arrivals 0 of "
-                    "1, pending bytes 16");
+                    "1, pending bytes 16 (announced 80, delivered 64)");
         EXPECT_TEXT(report, "warp 0 lane 0 at line 16: mbarrier.arrive.expect_tx");
         EXPECT_TEXT(report, "completion of line 17: cp.async.bulk");
         EXPECT_TEXT(report, "test.ptx:19:7: cta (0,0,0) warp 0 lanes 0x00000001 waits for mbarrier "
