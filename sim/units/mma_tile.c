@@ -66,7 +66,7 @@ static unsigned enter_default_mode(void) {
     _mm_setcsr(ALL_MASKED_TO_NEAREST);
     return mode;
 #else
-    return 0; /* the plain engine computes with integers */
+    return 0; /* integers, but for the last addition of fp8 mma.sync */
 #endif
 }
 

@@ -97,8 +97,8 @@ static void measure(const struct mma_engine *engine, const struct bench *bench, 
     double mac = (double)STEPS * M * N * k;
     printf("mma_tile_%s_%s %.3f Gmac/s\n", mma_engine_name(engine), bench->name,
            mac / best_tile_s / 1e9);
-    printf("mma_tile_%s_%s_prepare_share %.3f of the tile's time\n", mma_engine_name(engine),
-           bench->name, best_prepare_s / best_tile_s);
+    printf("mma_tile_%s_%s_prepare_over_tile %.3f ratio\n", mma_engine_name(engine), bench->name,
+           best_prepare_s / best_tile_s);
     free(a_bytes);
     free(b_bytes);
     free(a_storage);
