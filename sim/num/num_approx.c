@@ -45,35 +45,6 @@ static double exp2_exact(double x) {
     return ldexp(polynomial(y, inverse_factorials, 14), (int)whole);
 }
 
-/* Sine or cosine of an angle in turns. */
-static double circle(double turns, bool cosine) {
-    static const double sine[] = {1,
-                                  -1.0 / 6,
-                                  1.0 / 120,
-                                  -1.0 / 5040,
-                                  1.0 / 362880,
-                                  -1.0 / 39916800,
-                                  1.0 / 6227020800.0,
-                                  -1.0 / 1307674368000.0};
-    static const double cosines[] = {1,
-                                     -1.0 / 2,
-                                     1.0 / 24,
-                                     -1.0 / 720,
-                                     1.0 / 40320,
-                                     -1.0 / 3628800,
-                                     1.0 / 479001600,
-                                     -1.0 / 87178291200.0,
-                                     1.0 / 20922789888000.0};
-    double rest = turns - rint(turns);
-    double quarters = rint(4 * rest);
-    double angle = (rest - quarters / 4) * 0x1.921fb54442d18p+2; /* 2 pi */
-    int quadrant = ((int)quarters + (cosine ? 1 : 0)) & 3;
-    double square = angle * angle;
-    double value =
-        quadrant & 1 ? polynomial(square, cosines, 9) : angle * polynomial(square, sine, 8);
-    return quadrant & 2 ? -value : value;
-}
-
 static double tanh_exact(double x) {
     if (fabs(x) < 0x1p-10)
         return x * (1 - x * x / 3); /* keeps the sign of a zero */
@@ -83,12 +54,8 @@ static double tanh_exact(double x) {
     return (e - 1) / (e + 1);
 }
 
-/* Of sin, cos and tanh: subnormal operands count as zero, subnormal results become zero. */
 static double operand(uint32_t x) {
     return (double)bits_to_f32(num_f32_flush(x));
-}
-static uint32_t result(double value) {
-    return num_f32_flush(num_f32_word((float)value));
 }
 
 /* Scale factors as words. */
@@ -139,23 +106,17 @@ uint32_t num_approx_lg2(uint32_t x, bool ftz) {
     return num_f32_sub(num_sfu_lg2(scaled(x, 24)), bits_from_f32(24.0f), NUM_RN);
 }
 
-/* The hardware takes turns: the wrapper multiplies by 1 / 2 pi, rounding toward zero. */
-static uint32_t sine_of(uint32_t x, bool cosine) {
-    uint32_t turns = num_f32_mul(x, 0x3e22f983, NUM_RZ);
-    if ((turns & NUM_F32_INF) == NUM_F32_INF)
-        return NUM_F32_NAN;
-    double value = operand(turns);
-    if (value == 0 && !cosine)
-        return turns & NUM_F32_SIGN;
-    return result(circle(value, cosine));
+/* The unit takes turns: the wrapper multiplies by 1 / 2 pi, rounding toward zero. */
+static uint32_t turns_of(uint32_t x) {
+    return num_f32_mul(x, 0x3e22f983, NUM_RZ);
 }
 
 uint32_t num_approx_sin(uint32_t x) {
-    return sine_of(x, false);
+    return num_sfu_sin(turns_of(x));
 }
 
 uint32_t num_approx_cos(uint32_t x) {
-    return sine_of(x, true);
+    return num_sfu_cos(turns_of(x));
 }
 
 uint32_t num_approx_tanh(uint32_t x) {

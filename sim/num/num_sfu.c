@@ -56,6 +56,11 @@ static const struct sfu_segment ex2_table[64] = {
 #include "num_sfu.def"
 #undef SFU_EX2
 };
+static const struct sfu_segment sin_table[64] = {
+#define SFU_SIN
+#include "num_sfu.def"
+#undef SFU_SIN
+};
 static const struct sfu_segment lg2_table[64] = {
 #define SFU_LG2
 #include "num_sfu.def"
@@ -74,6 +79,7 @@ static const struct sfu_function rcp_function = {16, 16, 13, 2023};
 static const struct sfu_function rsqrt_function = {17, 18, 14, 16383};
 static const struct sfu_function sqrt_function = {17, 18, 15, 32767};
 static const struct sfu_function ex2_function = {17, 18, 13, 6114};
+static const struct sfu_function sin_function = {17, 18, 12, 0};
 static const struct sfu_function lg2_function = {17, 18, 12, 837};
 
 /* x * x by rows of partial products, those of low weight left out, in units of 2^(cut + 1). */
@@ -107,6 +113,16 @@ static uint32_t pack(int exponent, int64_t significand) {
     if (word < HIDDEN)
         return 0;
     return word >= NUM_F32_INF ? NUM_F32_INF : (uint32_t)word;
+}
+
+/* magnitude * 2^-places, cut to 24 digits. */
+static uint32_t cut_to_float(uint64_t magnitude, int places) {
+    if (magnitude == 0)
+        return 0;
+    int top = 63 - __builtin_clzll(magnitude);
+    uint64_t digits = top >= MANTISSA_BITS ? magnitude >> (top - MANTISSA_BITS)
+                                           : magnitude << (MANTISSA_BITS - top);
+    return pack(top - places, (int64_t)digits);
 }
 
 /* 1 / m, m from 1 to 2, in units of 2^-24. */
@@ -190,12 +206,42 @@ uint32_t num_sfu_lg2(uint32_t x) {
     int64_t sum = (int64_t)(exponent_of(x) - 1) * (INT64_C(1) << PLACES) + table;
     uint32_t sign = sum < 0 ? NUM_F32_SIGN : 0;
     uint64_t magnitude = (uint64_t)(sum < 0 ? ~sum : sum);
-    if (magnitude == 0)
-        return sign;
-    int top = 63 - __builtin_clzll(magnitude);
-    uint64_t digits = top >= MANTISSA_BITS ? magnitude >> (top - MANTISSA_BITS)
-                                           : magnitude << (MANTISSA_BITS - top);
-    return sign | pack(top - PLACES, (int64_t)digits);
+    return sign | cut_to_float(magnitude, PLACES);
+}
+
+/* The angle in turns is cut to 2^-25; two bits are the quadrant, 23 the place in it, complemented
+ * bit by bit in the falling quadrants unless it is zero. The value has 37 places behind the point.
+ */
+static uint32_t circle(uint32_t turns, uint32_t quadrant_ahead) {
+    enum { PLACES = 37, TURN_BITS = 25 };
+    turns = num_f32_flush(turns);
+    uint32_t negative = turns >> 31, magnitude = turns & ~NUM_F32_SIGN;
+    if (magnitude >= NUM_F32_INF)
+        return NUM_F32_NAN;
+    uint64_t digits = magnitude == 0 ? 0 : (magnitude & (HIDDEN - 1)) | HIDDEN;
+    int shift = exponent_of(magnitude) - MANTISSA_BITS + TURN_BITS;
+    if (shift >= TURN_BITS || shift < -MANTISSA_BITS)
+        digits = 0; /* whole turns, or less than 2^-25 */
+    uint32_t angle = (uint32_t)(shift >= 0 ? digits << (shift & 31) : digits >> (-shift & 31));
+    uint32_t quadrant = ((angle >> MANTISSA_BITS) + quadrant_ahead) & 3;
+    uint32_t place = angle & (HIDDEN - 1);
+    uint64_t value;
+    if (place == 0)
+        value = quadrant & 1 ? UINT64_C(1) << PLACES : 0;
+    else
+        value = (uint64_t)evaluate(&sin_function, sin_table,
+                                   quadrant & 1 ? ~place & (HIDDEN - 1) : place);
+    negative = quadrant_ahead ? 0 : negative; /* the cosine is even */
+    uint32_t sign = negative != quadrant >> 1 ? NUM_F32_SIGN : 0;
+    return sign | cut_to_float(value, PLACES);
+}
+
+uint32_t num_sfu_sin(uint32_t turns) {
+    return circle(turns, 0);
+}
+
+uint32_t num_sfu_cos(uint32_t turns) {
+    return circle(turns, 1);
 }
 
 /* The upper word of a double has 20 mantissa bits; the unit takes them as the upper ones of 23 and
