@@ -91,6 +91,10 @@ static bool begin_warp(struct warp *w) {
     w->wait.kind = WAIT_NONE;
     w->last_range = NULL;
     struct warp_sched *s = w->sched;
+    /* What an earlier CTA left in local memory depends on the host thread. */
+    free(s->local);
+    s->local = NULL;
+    s->local_bytes = 0;
     s->move_count = 0;
     s->rotate = false;
     s->favoured = 0;
@@ -116,7 +120,7 @@ static void tell(struct cta *cta, struct event *event) {
 bool cta_begin(struct cta *cta, uint64_t index) {
     struct cta_state *state = cta->state;
     place_cta(cta, index);
-    state->steps = 0;
+    state->steps = state->clock_reads = 0;
     state->progressed = true;
     state->changes = 1;
     state->expire = 0;

@@ -255,6 +255,7 @@ enum status exec_run(const struct exec_launch *launch, struct fault *fault, stru
     *fault = (struct fault){.kind = FAULT_NONE};
     assert(run.thread_count > 0 && run.thread_count <= MAX_WARPS * WARP_LANES);
     run.warp_count = (run.thread_count + WARP_LANES - 1) / WARP_LANES;
+    /* Shared memory is handed out in pieces of 128 bytes; an access beyond the last one faults. */
     run.shared_end = (uint32_t)bits_align_up(
         (uint64_t)run.kernel->dynamic_base + launch->dynamic_smem_bytes, 128);
     if ((uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2] > 1) {

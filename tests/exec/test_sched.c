@@ -161,6 +161,26 @@ Test(sched, same_outcome_for_any_number_of_jobs) {
     }
 }
 
+Test(sched, local_memory_does_not_remember_an_earlier_cta) {
+    static uint32_t first[64];
+    for (uint32_t jobs = 1; jobs <= 3; jobs++) {
+        struct sim *sim = sim_load_simple("  .local .align 4 .b32 l[4];\n"
+                                          "  mul.wide.u32 %rd2, %r2, 4;\n"
+                                          "  add.u64 %rd2, %rd1, %rd2;\n"
+                                          "  ld.local.u32 %r3, [l+8];\n"
+                                          "  st.local.u32 [l+8], 123;\n"
+                                          "  st.global.u32 [%rd2], %r3;\n");
+        sim->launch.jobs = jobs;
+        const uint32_t *words = sim_run_simple(sim, 64, 64, 1);
+        for (uint32_t i = 0; i < 64; i++)
+            cr_assert_neq(words[i], 123);
+        if (jobs == 1)
+            memcpy(first, words, sizeof first);
+        cr_assert_arr_eq(words, first, sizeof first);
+        sim_free(sim);
+    }
+}
+
 Test(sched, lowest_fault_wins_for_any_number_of_jobs) {
     for (uint32_t jobs = 1; jobs <= 3; jobs++) {
         struct sim *sim = sim_load_simple("  mov.u64 %rd3, 0;\n"
