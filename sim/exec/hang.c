@@ -110,7 +110,7 @@ static void print_wait(const struct cta *cta, const struct wait *wait, struct st
         return;
     case WAIT_BARRIER:
         for (uint32_t i = 0; i < cta->warp_count; i++)
-            arrived += barrier->arrived[i] != 0 ? WARP_LANES : 0;
+            arrived += (uint32_t)__builtin_popcount(barrier->arrived[i]);
         strbuf_printf(out, "waits at barrier %u: %u of %u threads arrived", wait->address, arrived,
                       barrier->threads > 0 ? barrier->threads : cta->thread_count);
         return;
@@ -184,4 +184,7 @@ void report_hang(const struct cta_set *set, struct strbuf *out) {
     }
     if (running > CTAS_REPORTED)
         strbuf_printf(out, "  and %u more CTAs that run\n", running - CTAS_REPORTED);
+    if (set->next < set->end)
+        strbuf_printf(out, "  %llu CTAs have not started: %u run at a time\n",
+                      (unsigned long long)(set->end - set->next), set->slot_count);
 }

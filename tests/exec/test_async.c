@@ -217,3 +217,18 @@ Test(async, a_wait_that_looks_at_the_clock_ends) {
     cr_assert_eq(sim_run_simple(sim, 1, 1, 1)[0], 4);
     sim_free(sim);
 }
+
+Test(async, more_ctas_than_run_at_a_time_cannot_meet) {
+    /* 4 SMs hold 8 CTAs of 1024 threads; the ninth never starts. */
+    struct sim *sim = sim_load_simple(
+        "  setp.ne.u32 %p1, %r1, 0; @%p1 bra END;\n"
+        "  atom.global.add.u32 %r3, [%rd1], 1; mov.u32 %r5, %nctaid.x;\n"
+        "SPIN: ld.acquire.gpu.global.u32 %r4, [%rd1]; setp.lt.u32 %p2, %r4, %r5; @%p2 bra SPIN;\n"
+        "END: bar.sync 0;\n");
+    sim_arg64(sim, sim_buffer(sim, 1));
+    cr_assert_eq(sim_run(sim, 9, 1024), STATUS_INVALID);
+    cr_assert_eq(sim->fault.kind, FAULT_HANG);
+    EXPECT_TEXT(strbuf_text(&sim->report), "1 CTAs have not started: 8 run at a time");
+    EXPECT_TEXT(strbuf_text(&sim->report), "waits at barrier 0: 1023 of 1024 threads arrived");
+    sim_free(sim);
+}
