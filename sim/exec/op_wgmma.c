@@ -8,9 +8,10 @@
  * queued
  *   ...
  *
- * D stays in the registers of the frame that issued it (liveness never shares their storage); A in
- * registers is taken at issue. wgmma.fence has nothing to do: operations of a warpgroup are in
- * order here and a correct program does not touch D before wait_group.
+ * D is in the registers of the frame that issued it (liveness never shares their storage), and as
+ * rows beside them until wait_group; A in registers is taken at issue. wgmma.fence has nothing to
+ * do: operations of a warpgroup are in order here and a correct program does not touch D before
+ * wait_group.
  *
  * Not modelled: sparse A, b1. */
 #include <stdio.h>
@@ -66,6 +67,7 @@ struct wgmma_group {
     } committed[WARPS];
     uint8_t a_bytes[ROWS * K_BYTES], b_bytes[MAX_N * K_BYTES];
     uint32_t d[ROWS][MAX_N];
+    struct wgmma_slot resident; /* insn and registers of the D that is in d; insn NULL: none */
     uint8_t prepared[];
 };
 
@@ -130,25 +132,94 @@ static uint32_t *d_register(const struct wgmma_slot *slot, uint32_t warp, uint32
     return (uint32_t *)(void *)(slot->registers[warp] + list->elems[reg].offset_bytes);
 }
 
-/* D between registers and rows; `to_rows` says which way. The fragment's formula (fragment_wgmma_d)
- * taken apart, so that the inner loop runs over lanes. */
-static void move_d(const struct wgmma_form *form, const struct wgmma_slot *slot,
-                   uint32_t (*d)[MAX_N], bool to_rows) {
+/* Two neighbouring columns of eight rows: lane l of the registers holds row l/4, columns 2*(l%4)
+ * and one more (fragment_wgmma_d). */
+SIMD_CLONES static void pair_to_rows(const uint32_t *even, const uint32_t *odd,
+                                     uint32_t (*rows)[MAX_N], uint32_t column) {
+    for (uint32_t row = 0; row < 8; row++)
+        for (uint32_t i = 0; i < 4; i++) {
+            rows[row][column + 2 * i] = even[4 * row + i];
+            rows[row][column + 2 * i + 1] = odd[4 * row + i];
+        }
+}
+SIMD_CLONES static void pair_from_rows(uint32_t *even, uint32_t *odd, uint32_t (*rows)[MAX_N],
+                                       uint32_t column) {
+    for (uint32_t row = 0; row < 8; row++)
+        for (uint32_t i = 0; i < 4; i++) {
+            even[4 * row + i] = rows[row][column + 2 * i];
+            odd[4 * row + i] = rows[row][column + 2 * i + 1];
+        }
+}
+
+/* Values v and v + 1 (v even) of all lanes, out of the registers and back; f16 ones share one. */
+static void take_pair(const struct wgmma_slot *slot, bool packed, uint32_t warp, uint32_t v,
+                      uint32_t even[WARP_LANES], uint32_t odd[WARP_LANES]) {
+    const uint32_t *first = d_register(slot, warp, packed ? v / 2 : v);
+    const uint32_t *second = packed ? first : d_register(slot, warp, v + 1);
+    for (uint32_t lane = 0; lane < WARP_LANES; lane++) {
+        even[lane] = packed ? first[lane] & 0xffff : first[lane];
+        odd[lane] = packed ? first[lane] >> 16 : second[lane];
+    }
+}
+static void put_pair(const struct wgmma_slot *slot, bool packed, uint32_t warp, uint32_t v,
+                     const uint32_t even[WARP_LANES], const uint32_t odd[WARP_LANES]) {
+    uint32_t *first = d_register(slot, warp, packed ? v / 2 : v);
+    uint32_t *second = packed ? first : d_register(slot, warp, v + 1);
+    for (uint32_t lane = 0; lane < WARP_LANES; lane++) {
+        uint32_t high = odd[lane];
+        first[lane] = packed ? (even[lane] & 0xffff) | high << 16 : even[lane];
+        if (!packed)
+            second[lane] = high;
+    }
+}
+
+/* D between registers and rows. */
+static void move_d(const struct wgmma_slot *slot, uint32_t (*d)[MAX_N], bool to_rows) {
+    const struct wgmma_form *form = slot->insn->data;
     bool packed = form->acc == MMA_ACC_F16;
+    uint32_t even[WARP_LANES], odd[WARP_LANES];
     for (uint32_t warp = 0; warp < WARPS; warp++)
-        for (uint32_t v = 0; v < form->n / 2; v++) {
-            uint32_t *reg = d_register(slot, warp, packed ? v / 2 : v);
-            unsigned shift = packed ? 16 * (v % 2) : 0;
-            uint32_t keep = packed ? 0xffffu << (16 - shift) : 0;
-            for (uint32_t lane = 0; lane < WARP_LANES; lane++) {
-                uint32_t *cell = &d[16 * warp + lane / 4 + 8 * (v / 2 % 2)]
-                                   [8 * (v / 4) + 2 * (lane % 4) + v % 2];
-                if (to_rows)
-                    *cell = packed ? reg[lane] >> shift & 0xffff : reg[lane];
-                else
-                    reg[lane] = (reg[lane] & keep) | *cell << shift;
+        for (uint32_t v = 0; v < form->n / 2; v += 2) {
+            uint32_t(*rows)[MAX_N] = d + 16 * warp + 8 * (v / 2 % 2);
+            uint32_t column = 8 * (v / 4);
+            if (to_rows) {
+                take_pair(slot, packed, warp, v, even, odd);
+                pair_to_rows(even, odd, rows, column);
+            } else {
+                pair_from_rows(even, odd, rows, column);
+                put_pair(slot, packed, warp, v, even, odd);
             }
         }
+}
+
+/* The program must not look at D before wait_group, so D stays as rows between instructions that
+ * accumulate in the same registers. */
+static void flush_d(struct wgmma_group *group) {
+    if (group->resident.insn != NULL)
+        move_d(&group->resident, group->d, false);
+    group->resident.insn = NULL;
+}
+
+static bool same_d(const struct wgmma_slot *a, const struct wgmma_slot *b) {
+    if (a->insn == NULL || a->insn->ops[0].elem_count != b->insn->ops[0].elem_count ||
+        memcmp(a->registers, b->registers, sizeof a->registers) != 0)
+        return false;
+    const struct wgmma_form *x = a->insn->data, *y = b->insn->data;
+    for (unsigned i = 0; i < a->insn->ops[0].elem_count; i++)
+        if (a->insn->ops[0].elems[i].offset_bytes != b->insn->ops[0].elems[i].offset_bytes)
+            return false;
+    return x->n == y->n && x->acc == y->acc;
+}
+
+/* Has D of the slot as rows in group->d, its old contents only when they are read. */
+static void load_d(struct wgmma_group *group, const struct wgmma_slot *slot) {
+    if (!same_d(&group->resident, slot)) {
+        flush_d(group);
+        if (slot->accumulate)
+            move_d(slot, group->d, true);
+    }
+    group->resident.insn = slot->insn;
+    memcpy(group->resident.registers, slot->registers, sizeof slot->registers);
 }
 
 static bool effect(struct cta *cta, struct async_op *op) {
@@ -180,8 +251,7 @@ static bool effect(struct cta *cta, struct async_op *op) {
     uint32_t *rows[ROWS];
     for (uint32_t row = 0; row < ROWS; row++)
         rows[row] = group->d[row];
-    if (slot->accumulate)
-        move_d(form, slot, group->d, true);
+    load_d(group, slot);
     mma_tile(&(struct mma_tile){
         .arith = mma_arith_find(form->kind, form->a_type, form->b_type, form->acc),
         .a = &a,
@@ -190,7 +260,6 @@ static bool effect(struct cta *cta, struct async_op *op) {
         .d_rows = rows,
         .c_rows = slot->accumulate ? (const uint32_t *const *)rows : NULL,
         .saturate = form->saturate});
-    move_d(form, slot, group->d, false);
     return true;
 }
 
@@ -315,13 +384,14 @@ static enum step wait_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
         return warp_fault(w, x, FAULT_NO_MEMORY, mask, "the host has no memory left");
     uint32_t member = w->index % WARPS;
     uint64_t count = group->committed[member].count, pending = (uint64_t)x->ops[0].imm;
-    if (count <= pending)
-        return STEP_NEXT;
-    uint64_t number = group->committed[member].upto[(count - pending - 1) % GROUPS];
+    uint64_t number =
+        count > pending ? group->committed[member].upto[(count - pending - 1) % GROUPS] : 0;
     const struct wgmma_slot *slot = &group->slots[number % SLOTS];
     if (number == 0 || slot->number != number ||
-        (slot->op_id != 0 && async_done(w->cta, slot->op_id)))
+        (slot->op_id != 0 && async_done(w->cta, slot->op_id))) {
+        flush_d(group);
         return STEP_NEXT;
+    }
     w->wait.kind = WAIT_ASYNC;
     w->wait.detail = slot->op_id;
     return STEP_WAIT;
