@@ -5,12 +5,11 @@
 
 #include <string.h>
 
-#include "canonical.h"
 #include "instr_desc.h"
 #include "int_lanes.h"
 #include "mma.h"
 #include "mma_tile.h"
-#include "smem_desc.h"
+#include "operand_gather.h"
 #include "tmem.h"
 #include "tmem_access.h"
 
@@ -93,37 +92,26 @@ static void *align_storage(uint8_t *p) {
     return p + (MMA_STORAGE_ALIGN - at % MMA_STORAGE_ALIGN) % MMA_STORAGE_ALIGN;
 }
 
-/* An operand out of shared memory as plain rows of elements. */
+/* An operand out of shared memory as plain rows of elements; the rows before `first_row` are
+ * gathered too, then moved over. */
 static bool gather_shared(struct cta *cta, const struct async_op *op, uint64_t word,
                           const char *name, bool transposed, enum instr_desc_type type,
                           uint32_t rows, uint32_t first_row, uint32_t k, uint8_t *out) {
-    struct smem_desc desc;
-    struct canonical layout;
-    uint32_t outside = 0;
-    enum smem_desc_error bad = smem_desc_decode(SMEM_DESC_SM100, word, &desc);
-    if (bad != SMEM_DESC_OK)
-        return cta_fault(cta, op, FAULT_ILLEGAL_INSTRUCTION,
-                         "matrix descriptor 0x%016llx of %s: %s", (unsigned long long)word, name,
-                         smem_desc_error_text(bad));
-    enum canonical_error wrong =
-        canonical_prepare(&desc, transposed ? CANONICAL_MN : CANONICAL_K,
-                          (enum canonical_element)element_types[type].element, &layout);
-    if (wrong == CANONICAL_OK) {
-        struct canonical_memory memory = {cta->shared, 0, cta->shared_end};
-        size_t row_bytes = (size_t)k * mma_type_bytes((enum mma_type)element_types[type].type);
-        /* Rows before the first one wanted are gathered too, then moved over. */
-        wrong = canonical_gather(&layout, &memory, first_row + rows, k, out, row_bytes, &outside);
-        if (wrong == CANONICAL_OK && first_row > 0)
-            memmove(out, out + first_row * row_bytes, rows * row_bytes);
-    }
-    if (wrong == CANONICAL_OUTSIDE)
-        return cta_fault(cta, op, FAULT_ILLEGAL_ADDRESS,
-                         "descriptor 0x%016llx makes %s reach shared address 0x%x, past the CTA's "
-                         "shared memory (which ends at 0x%x)",
-                         (unsigned long long)word, name, outside, cta->shared_end);
-    return wrong == CANONICAL_OK ||
-           cta_fault(cta, op, FAULT_ILLEGAL_INSTRUCTION, "matrix descriptor 0x%016llx of %s: %s",
-                     (unsigned long long)word, name, canonical_error_text(wrong));
+    struct gather_operand operand = {
+        .arch = SMEM_DESC_SM100,
+        .desc = word,
+        .name = name,
+        .transposed = transposed,
+        .element = (enum canonical_element)element_types[type].element,
+        .rows = first_row + rows,
+        .k = k,
+        .row_bytes = k * mma_type_bytes((enum mma_type)element_types[type].type),
+    };
+    if (!operand_gather(cta, op, &operand, out))
+        return false;
+    if (first_row > 0)
+        memmove(out, out + first_row * operand.row_bytes, rows * operand.row_bytes);
+    return true;
 }
 
 /* A out of Tensor Memory: 32 bytes of k a row, in 8 columns. */

@@ -18,13 +18,12 @@
 #include <string.h>
 
 #include "aligned.h"
-#include "canonical.h"
 #include "cta.h"
 #include "fragment.h"
 #include "int_lanes.h"
 #include "mma.h"
 #include "mma_tile.h"
-#include "smem_desc.h"
+#include "operand_gather.h"
 
 enum {
     WARPS = 4,
@@ -86,31 +85,19 @@ static uint8_t *align_storage(uint8_t *p) {
 
 static bool gather(struct cta *cta, const struct async_op *op, uint64_t word, const char *name,
                    bool transposed, enum mma_type type, uint32_t rows, uint32_t k, uint8_t *out) {
-    struct smem_desc desc;
-    struct canonical layout;
-    uint32_t outside = 0;
-    enum canonical_element element = mma_type_bytes(type) == 4   ? CANONICAL_32BIT
-                                     : mma_type_bytes(type) == 2 ? CANONICAL_16BIT
-                                                                 : CANONICAL_8BIT;
-    enum smem_desc_error bad = smem_desc_decode(SMEM_DESC_SM90, word, &desc);
-    if (bad != SMEM_DESC_OK)
-        return cta_fault(cta, op, FAULT_ILLEGAL_INSTRUCTION,
-                         "matrix descriptor 0x%016llx of %s: %s", (unsigned long long)word, name,
-                         smem_desc_error_text(bad));
-    enum canonical_error wrong =
-        canonical_prepare(&desc, transposed ? CANONICAL_MN : CANONICAL_K, element, &layout);
-    if (wrong == CANONICAL_OK) {
-        struct canonical_memory memory = {cta->shared, 0, cta->shared_end};
-        wrong = canonical_gather(&layout, &memory, rows, k, out, K_BYTES, &outside);
-    }
-    if (wrong == CANONICAL_OUTSIDE)
-        return cta_fault(cta, op, FAULT_ILLEGAL_ADDRESS,
-                         "descriptor 0x%016llx makes %s reach shared address 0x%x, past the CTA's "
-                         "shared memory (which ends at 0x%x)",
-                         (unsigned long long)word, name, outside, cta->shared_end);
-    return wrong == CANONICAL_OK ||
-           cta_fault(cta, op, FAULT_ILLEGAL_INSTRUCTION, "matrix descriptor 0x%016llx of %s: %s",
-                     (unsigned long long)word, name, canonical_error_text(wrong));
+    struct gather_operand operand = {
+        .arch = SMEM_DESC_SM90,
+        .desc = word,
+        .name = name,
+        .transposed = transposed,
+        .element = mma_type_bytes(type) == 4   ? CANONICAL_32BIT
+                   : mma_type_bytes(type) == 2 ? CANONICAL_16BIT
+                                               : CANONICAL_8BIT,
+        .rows = rows,
+        .k = k,
+        .row_bytes = K_BYTES,
+    };
+    return operand_gather(cta, op, &operand, out);
 }
 
 static void a_from_registers(const struct wgmma_form *form, const struct wgmma_slot *slot,
