@@ -63,6 +63,7 @@ enum thread_data {
     THREAD_TCGEN05_ST,
     THREAD_TCGEN05_MMA,
     THREAD_WGMMA,
+    THREAD_MMA_WARP,
     THREAD_DATA_COUNT
 };
 void *cta_thread_data(struct cta *cta, enum thread_data kind, uint32_t warp, unsigned lane,

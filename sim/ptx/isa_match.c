@@ -419,9 +419,19 @@ struct qual_search {
     bool all_placed;
 };
 
-/* Gives word `at` and all behind it a group each. `filled` has a bit per group; `space_from` is the
- * first group that a space word may take. */
-static bool place_quals(struct qual_search *s, unsigned at, unsigned filled, unsigned space_from) {
+/* Words that count by their order: state spaces, and the layouts of A and B. */
+enum ordered { ORDERED_SPACE, ORDERED_LAYOUT, ORDERED_KINDS, UNORDERED = ORDERED_KINDS };
+
+static enum ordered order_of(uint16_t qual) {
+    if (ir_qual_space((enum ptx_qual)qual) != SPACE_GENERIC)
+        return ORDERED_SPACE;
+    return qual == QUAL_ROW || qual == QUAL_COL ? ORDERED_LAYOUT : UNORDERED;
+}
+
+/* Gives word `at` and all behind it a group each. `filled` has a bit per group; from[kind] is the
+ * first group that an ordered word of that kind may take. */
+static bool place_quals(struct qual_search *s, unsigned at, unsigned filled,
+                        const unsigned from[ORDERED_KINDS]) {
     const struct isa_pattern *pattern = s->pattern;
     if (at > s->deepest)
         s->deepest = at;
@@ -436,12 +446,15 @@ static bool place_quals(struct qual_search *s, unsigned at, unsigned filled, uns
         return true;
     }
     uint16_t qual = s->words->quals[at];
-    bool is_space = ir_qual_space((enum ptx_qual)qual) != SPACE_GENERIC;
+    enum ordered order = order_of(qual);
     for (unsigned g = 0; g < pattern->group_count; g++) {
         const struct isa_group *group = &pattern->groups[g];
-        if ((filled >> g & 1) || !group_has(group, qual) || (is_space && g < space_from))
+        if ((filled >> g & 1) || !group_has(group, qual) || (order != UNORDERED && g < from[order]))
             continue;
-        if (place_quals(s, at + 1, filled | 1u << g, is_space ? g + 1 : space_from))
+        unsigned next[ORDERED_KINDS] = {from[ORDERED_SPACE], from[ORDERED_LAYOUT]};
+        if (order != UNORDERED)
+            next[order] = g + 1;
+        if (place_quals(s, at + 1, filled | 1u << g, next))
             return true;
     }
     return false;
@@ -468,7 +481,7 @@ enum isa_mismatch isa_match(const struct isa_pattern *pattern, const struct isa_
                             uint8_t by_group[IR_MAX_TYPES], unsigned *where) {
     struct qual_search search = {.pattern = pattern, .words = words};
     memset(by_group, 0, IR_MAX_TYPES);
-    if (!place_quals(&search, 0, 0, 0)) {
+    if (!place_quals(&search, 0, 0, (const unsigned[ORDERED_KINDS]){0})) {
         *where = search.all_placed ? search.missing_group : search.deepest;
         if (!search.all_placed)
             return ISA_BAD_QUAL;
