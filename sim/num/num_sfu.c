@@ -88,19 +88,21 @@ static const struct sfu_function sin_function = {17, 18, 12, 0};
 static const struct sfu_function tanh_function = {17, 18, 15, 0};
 static const struct sfu_function lg2_function = {17, 18, 12, 837};
 
-/* x * x by rows of partial products, those of low weight left out, in units of 2^(cut + 1). */
-static uint32_t truncated_square(uint32_t x, unsigned x_bits, unsigned cut) {
-    uint64_t sum = 0;
-    for (unsigned i = 0; i < x_bits; i++) {
-        uint64_t above = (uint64_t)(x >> (i + 1)) << (2 * i + 2); /* each pair once, doubled */
-        uint64_t row = (above | UINT64_C(1) << 2 * i) >> (cut + 1);
-        sum += x >> i & 1 ? row : 0;
+/* x * x without the partial products of low weight, in units of 2^(cut + 1). Row i of the products
+ * has bit i with itself and, doubled, with the bits above it; rows from the tenth on have no low
+ * weights. */
+static uint32_t truncated_square(uint32_t x, unsigned cut) {
+    enum { ROWS = 10 };
+    uint64_t low = 0;
+    for (unsigned i = 0; i < ROWS; i++) {
+        uint64_t row = (uint64_t)(x >> (i + 1)) << (2 * i + 2) | UINT64_C(1) << 2 * i;
+        low += row & bits_mask(cut + 1) & (0 - (uint64_t)(x >> i & 1));
     }
-    return (uint32_t)sum;
+    return (uint32_t)(((uint64_t)x * x - low) >> (cut + 1));
 }
 
 static int64_t sum_of(const struct sfu_function *f, const struct sfu_segment *s, uint32_t x) {
-    int64_t square = truncated_square(x, f->x_bits, f->cut);
+    int64_t square = truncated_square(x, f->cut);
     return ((int64_t)s->c0 << f->grid_bits) + f->rest + (int64_t)s->c1 * x + s->c2 * square;
 }
 
@@ -118,7 +120,7 @@ static int exponent_of(uint32_t x) {
 
 /* significand * 2^(exponent - 23), significand from 2^23 to 2^24; zero below the normal range. */
 static uint32_t pack(int exponent, int64_t significand) {
-    int64_t word = ((int64_t)(exponent + BIAS) << MANTISSA_BITS) + (significand - HIDDEN);
+    int64_t word = (int64_t)(exponent + BIAS) * HIDDEN + (significand - HIDDEN);
     if (word < HIDDEN)
         return 0;
     return word >= NUM_F32_INF ? NUM_F32_INF : (uint32_t)word;
@@ -285,7 +287,7 @@ uint32_t num_sfu_tanh(uint32_t x) {
 enum { UPPER_BITS = 20, UPPER_BIAS = 1023, UPPER_INF = 0x7ff00000 };
 
 static uint32_t pack_upper(int exponent, int64_t significand) {
-    int64_t word = ((int64_t)(exponent + UPPER_BIAS) << UPPER_BITS) +
+    int64_t word = (int64_t)(exponent + UPPER_BIAS) * (1 << UPPER_BITS) +
                    ((significand >> (MANTISSA_BITS - UPPER_BITS)) - (1 << UPPER_BITS));
     return word < 1 << UPPER_BITS ? 0 : (uint32_t)word;
 }
