@@ -60,40 +60,81 @@ exec_fn *op_brx_idx(struct decode *d, struct xinsn *x) {
     return branch_index;
 }
 
-/* One value from the caller's register, immediate or .param variable into the callee's formal, or
- * back: the lanes of `mask`. */
-static void copy_formal(const struct warp *w, const struct xformal *formal, struct frame *callee,
-                        const struct xop *op, const struct frame *caller, uint32_t mask,
+/* Where an argument, result or formal of a call is kept: a register (or constant) or bytes of a
+ * lane's parameter area. */
+struct place {
+    struct warp view; /* the warp as the frame's function sees it */
+    const struct frame *frame;
+    struct xop reg;
+    bool in_register;
+    uint32_t offset_bytes, size_bytes;
+};
+
+static struct place place_of_formal(const struct warp *w, const struct xformal *formal,
+                                    const struct frame *callee) {
+    struct place place = {.view = *w, .frame = callee, .in_register = formal->in_register};
+    place.view.base[0] = callee->regs;
+    place.reg =
+        (struct xop){.kind = XOP_VALUE, .bits = formal->bits, .offset_bytes = formal->offset_bytes};
+    place.offset_bytes = formal->offset_bytes;
+    place.size_bytes = formal->size_bytes;
+    return place;
+}
+
+static struct place place_of_actual(const struct warp *w, const struct xop *op,
+                                    const struct ir_operand *ir, const struct frame *caller) {
+    struct place place = {.view = *w, .frame = caller, .in_register = ir->kind != IR_SYMBOL};
+    place.view.base[0] = caller->regs;
+    place.reg = *op;
+    place.offset_bytes = (uint32_t)op->imm; /* a .param variable's place in the area */
+    return place;
+}
+
+static uint8_t *param_bytes(const struct place *place, unsigned lane) {
+    const struct frame *frame = place->frame;
+    return frame->regs + frame->func->param_offset_bytes + lane * frame->func->param_lane_bytes +
+           place->offset_bytes;
+}
+
+static void copy_lane(const struct place *to, const struct place *from, unsigned lane,
+                      uint32_t size_bytes) {
+    uint64_t words[2] = {0, 0};
+    if (!to->in_register && !from->in_register) {
+        memcpy(param_bytes(to, lane), param_bytes(from, lane), size_bytes);
+        return;
+    }
+    if (from->in_register) {
+        words[0] = xop_lane(&from->view, &from->reg, lane);
+        if (from->reg.bits == 128)
+            words[1] = xop_u64(&from->view, &from->reg)[WARP_LANES + lane];
+    } else {
+        memcpy(words, param_bytes(from, lane), size_bytes);
+    }
+    if (!to->in_register) {
+        memcpy(param_bytes(to, lane), words, size_bytes);
+        return;
+    }
+    xop_set_lane(&to->view, &to->reg, lane, words[0]);
+    if (to->reg.bits == 128)
+        xop_u64(&to->view, &to->reg)[WARP_LANES + lane] = words[1];
+}
+
+/* One value from the caller's argument into the callee's formal, or from a result's formal to the
+ * caller: the lanes of `mask`. */
+static void copy_formal(const struct place *formal, const struct place *actual, uint32_t mask,
                         bool to_callee) {
-    struct warp in_callee = *w;
-    in_callee.base[0] = callee->regs;
-    struct xop there = {
-        .kind = XOP_VALUE, .bits = formal->bits, .offset_bytes = formal->offset_bytes};
-    if (op->kind == XOP_SINK)
+    const struct place *to = to_callee ? formal : actual, *from = to_callee ? actual : formal;
+    if (actual->reg.kind == XOP_SINK)
         return;
-    if (formal->in_register && formal->bits == 1) {
-        if (to_callee)
-            xop_set_pred(&in_callee, &there, mask, xop_pred(w, op));
-        else
-            xop_set_pred(w, op, mask, xop_pred(&in_callee, &there));
+    if (formal->in_register && formal->reg.bits == 1) {
+        xop_set_pred(&to->view, &to->reg, mask, xop_pred(&from->view, &from->reg));
         return;
     }
-    for (uint32_t left = mask; left != 0; left &= left - 1) {
-        unsigned lane = (unsigned)__builtin_ctz(left);
-        if (!formal->in_register) {
-            uint8_t *a = caller->regs + caller->func->param_offset_bytes +
-                         lane * caller->func->param_lane_bytes + (uint32_t)op->imm;
-            uint8_t *b = callee->regs + callee->func->param_offset_bytes +
-                         lane * callee->func->param_lane_bytes + formal->offset_bytes;
-            memcpy(to_callee ? b : a, to_callee ? a : b, formal->size_bytes);
-            continue;
-        }
-        const struct xop *from = to_callee ? op : &there, *to = to_callee ? &there : op;
-        const struct warp *from_w = to_callee ? w : &in_callee, *to_w = to_callee ? &in_callee : w;
-        xop_set_lane(to_w, to, lane, xop_lane(from_w, from, lane));
-        if (to->bits == 128 && from->bits == 128)
-            xop_u64(to_w, to)[WARP_LANES + lane] = xop_u64(from_w, from)[WARP_LANES + lane];
-    }
+    uint32_t size = formal->in_register ? formal->reg.bits / 8u : formal->size_bytes;
+    if (actual->in_register && size > 16)
+        size = 16;
+    for (uint32_t left = mask; left != 0; left &= left - 1)
+        copy_lane(to, from, (unsigned)__builtin_ctz(left), size);
 }
 
 /* Which operands of a call are what; a call without results or arguments has fewer. */
@@ -115,6 +156,11 @@ static const struct call *find_parts(struct decode *d, const struct xinsn *x) {
             call->list = op;
     }
     return call;
+}
+
+/* The list as it stands in the IR, which tells a .param variable from a constant. */
+static const struct ir_operand *actuals_of(const struct xinsn *x, const struct xop *list) {
+    return &x->ir->operands[list - x->ops];
 }
 
 static uint32_t count_of(const struct xop *list) {
@@ -141,8 +187,12 @@ static bool enter(struct warp *w, const struct xinsn *x, const struct xfunc *fun
     struct frame *callee = frame_push(w, x, func, caller, x + 1, lanes);
     if (callee == NULL)
         return false;
-    for (uint32_t i = 0; i < func->ir->param_count; i++)
-        copy_formal(w, &func->params[i], callee, &call->args->elems[i], caller, lanes, true);
+    for (uint32_t i = 0; i < func->ir->param_count; i++) {
+        struct place formal = place_of_formal(w, &func->params[i], callee);
+        struct place actual =
+            place_of_actual(w, &call->args->elems[i], &actuals_of(x, call->args)->elems[i], caller);
+        copy_formal(&formal, &actual, lanes, true);
+    }
     move_lanes(w, lanes, func->insns, callee);
     return true;
 }
@@ -195,10 +245,12 @@ static enum step leave_func(struct warp *w, const struct xinsn *x, uint32_t mask
     }
     const struct xinsn *back = frame->return_pc;
     const struct call *call = (back - 1)->data;
-    w->base[0] = parent->regs;
-    for (uint32_t i = 0; i < frame->func->ir->result_count; i++)
-        copy_formal(w, &frame->func->results[i], frame, &call->results->elems[i], parent, mask,
-                    false);
+    for (uint32_t i = 0; i < frame->func->ir->result_count; i++) {
+        struct place formal = place_of_formal(w, &frame->func->results[i], frame);
+        struct place actual = place_of_actual(
+            w, &call->results->elems[i], &actuals_of(back - 1, call->results)->elems[i], parent);
+        copy_formal(&formal, &actual, mask, false);
+    }
     frame_leave(frame, mask);
     move_lanes(w, mask, back, parent);
     return STEP_JUMP;

@@ -63,6 +63,20 @@ Test(control, call_with_registers_and_immediates) {
         cr_assert_eq(words[i], i < 4 ? 1000 : i);
 }
 
+Test(control, registers_for_param_formals_and_back) {
+    const uint32_t *words =
+        run_module(".func (.param .b32 d) f(.param .b32 a, .param .b64 b, .reg .b32 c) {\n"
+                   "  .reg .b32 t, u; .reg .b64 v;\n"
+                   "  ld.param.b32 t, [a]; ld.param.b64 v, [b]; cvt.u32.u64 u, v;\n"
+                   "  mad.lo.u32 t, t, u, c; st.param.b32 [d], t; ret;\n"
+                   "}\n" ENTRY "  cvt.u64.u32 %rd3, %r1;\n"
+                   "  { .param .b32 p; st.param.b32 [p], 7;\n"
+                   "  call (%r5), f, (3, %rd3, p); }\n" STORE_R5,
+                   32, 32);
+    for (uint32_t i = 0; i < 32; i++)
+        cr_assert_eq(words[i], 3 * i + 7);
+}
+
 Test(control, recursion_differs_by_lane) {
     /* f(n) = n < 2 ? n : f(n-1) + f(n-2), for n = lane modulo 12, with a local variable per call.
      */
