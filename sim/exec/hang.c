@@ -22,12 +22,33 @@ const char *fault_text(enum fault_kind kind) {
     return text[kind];
 }
 
+/* The PTX line of the instruction, and the source line that it came from where .loc says. */
+static void print_place(const struct ir_module *module, const struct ir_insn *insn,
+                        struct strbuf *out) {
+    ptx_print_line(module, insn->line, insn->column, out);
+    if (insn->loc_file >= 0 && (uint32_t)insn->loc_file < module->file_count)
+        strbuf_printf(out, "    from %s:%u\n", module->files[insn->loc_file], insn->loc_line);
+}
+
+static const struct ir_insn *insn_at(const struct exec_kernel *kernel, uint32_t line,
+                                     uint32_t column) {
+    for (uint32_t f = 0; f < kernel->func_count; f++) {
+        const struct ir_func *func = kernel->funcs[f].ir;
+        for (uint32_t i = 0; i < func->insn_count; i++)
+            if (func->insns[i].line == line && func->insns[i].column == column)
+                return &func->insns[i];
+    }
+    return NULL;
+}
+
 void report_fault(const struct run *run, const struct fault *fault, struct strbuf *out) {
     if (fault->file != NULL)
         strbuf_printf(out, "%s:%u:%u: ", fault->file, fault->line, fault->column);
     strbuf_printf(out, "error: %s: %s\n", fault_text(fault->kind), fault->reason);
-    if (fault->file != NULL)
-        ptx_print_line(run->kernel->module, fault->line, fault->column, out);
+    const struct ir_insn *insn =
+        fault->file == NULL ? NULL : insn_at(run->kernel, fault->line, fault->column);
+    if (insn != NULL)
+        print_place(run->kernel->module, insn, out);
     strbuf_printf(out, "  kernel %s, cta (%u,%u,%u), warp %u, lanes 0x%08x\n",
                   run->kernel->info.name, fault->cta[0], fault->cta[1], fault->cta[2], fault->warp,
                   fault->lanes);
@@ -151,7 +172,7 @@ static void print_warps(const struct cta *cta, uint32_t first, uint32_t last, st
             strbuf_printf(out, "warps %u to %u lanes 0x%08x: each ", first, last, group->lanes);
         print_wait(cta, &group->wait, out);
         strbuf_puts(out, "\n");
-        ptx_print_line(module, insn->line, insn->column, out);
+        print_place(module, insn, out);
     }
 }
 

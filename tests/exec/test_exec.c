@@ -115,6 +115,23 @@ Test(exec, faults_name_the_place) {
     sim_free(sim);
 }
 
+Test(exec, faults_name_the_source_line) {
+    struct sim *sim = sim_load_body(".visible .entry k(.param .u64 out) {\n"
+                                    "  .reg .b64 %rd1;\n"
+                                    "  .loc 1 40 3\n"
+                                    "  ld.param.u64 %rd1, [out];\n"
+                                    "  .loc 1 42 5\n"
+                                    "  st.global.u32 [%rd1], 1;\n"
+                                    "  ret;\n"
+                                    "}\n"
+                                    ".file 1 \"kernel.py\"\n");
+    sim_arg64(sim, 0);
+    cr_assert_eq(sim_run(sim, 1, 1), STATUS_INVALID);
+    cr_assert_not_null(strstr(strbuf_text(&sim->report), "    from kernel.py:42"), "%s",
+                       strbuf_text(&sim->report));
+    sim_free(sim);
+}
+
 static enum status load_status(const char *body, struct strbuf *log) {
     struct strbuf text = {0};
     strbuf_printf(&text, ".version 9.0\n.target sm_90a\n.address_size 64\n%s", body);
