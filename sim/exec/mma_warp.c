@@ -343,8 +343,9 @@ exec_fn *mma_warp_prepare(struct decode *d, struct xinsn *x, bool wmma, const ui
     form->k_step = wmma && form->a_type == PTX_TF32 ? 4 : form->k;
     if (form->unit == MMA_WARP_TILE || form->unit == MMA_WARP_F8)
         form->arith = arith_of(form);
-    struct mma_fragment_shape shape = {MMA_FRAGMENT_A, wmma,    form->m,
-                                       form->n,        form->k, ptx_type_bits(form->a_type)};
+    struct mma_fragment_shape shape = {MMA_FRAGMENT_A, wmma && form->a_type == PTX_F16,
+                                       form->m,        form->n,
+                                       form->k,        ptx_type_bits(form->a_type)};
     form->a = mma_fragment_find(&shape);
     shape.role = MMA_FRAGMENT_B;
     form->b = mma_fragment_find(&shape);

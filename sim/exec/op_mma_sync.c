@@ -49,12 +49,19 @@ static void gather(const struct warp *w, const struct xinsn *x, struct quad_matr
     }
 }
 
-static uint32_t element(const struct quad_matrices *q, uint32_t quad, struct fragment_place at) {
+/* With an f16 D the sum is c + (a0*b0 + a1*b1), then + (a2*b2 + a3*b3). */
+static uint32_t element(const struct quad_form *form, const struct quad_matrices *q, uint32_t quad,
+                        struct fragment_place at) {
     const uint32_t *a = q->a[quad][at.row], *b = q->b[quad][at.col];
-    uint32_t sum = num_f32_mul(a[0], b[0], NUM_RN);
-    for (uint32_t k = 1; k < DEPTH; k++)
-        sum = num_f32_fma(a[k], b[k], sum, NUM_RN);
-    return num_f32_add(sum, q->c[quad][at.row][at.col], NUM_RN);
+    uint32_t c = q->c[quad][at.row][at.col];
+    uint32_t sum = num_f32_fma(a[1], b[1], num_f32_mul(a[0], b[0], NUM_RN), NUM_RN);
+    if (!form->d_is_f16) {
+        for (uint32_t k = 2; k < DEPTH; k++)
+            sum = num_f32_fma(a[k], b[k], sum, NUM_RN);
+        return num_f32_add(sum, c, NUM_RN);
+    }
+    uint32_t upper = num_f32_fma(a[3], b[3], num_f32_mul(a[2], b[2], NUM_RN), NUM_RN);
+    return num_f32_add(num_f32_add(c, sum, NUM_RN), upper, NUM_RN);
 }
 
 static enum step quad_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
@@ -69,7 +76,7 @@ static enum step quad_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
         for (uint32_t lane = 0; op->kind == XOP_VALUE && lane < WARP_LANES; lane++) {
             struct fragment_place at =
                 mma_fragment_quad(MMA_FRAGMENT_C, false, form->d_is_f16 ? 16 : 32, lane, i);
-            uint32_t word = element(&q, quad_of(lane), at), *reg = &xop_u32(w, op)[lane];
+            uint32_t word = element(form, &q, quad_of(lane), at), *reg = &xop_u32(w, op)[lane];
             if (!form->d_is_f16)
                 *reg = word;
             else if (i % 2 == 0)

@@ -170,7 +170,7 @@ static exec_fn *prepare(struct decode *d, struct xinsn *x, bool is_load) {
     if (how == NULL)
         return decode_unsupported(d, x, "the host has no memory left");
     enum mma_fragment_role role = role_of(x->ir);
-    struct mma_fragment_shape shape = {.role = role, .wmma = true};
+    struct mma_fragment_shape shape = {.role = role, .repeated = x->ir->types[0] == PTX_F16};
     if (!mma_warp_shape(x->ir, &shape.m, &shape.n, &shape.k))
         return decode_unsupported(d, x, "a matrix instruction without a shape");
     shape.element_bits = ptx_type_bits((enum ptx_type)x->ir->types[0]);

@@ -71,7 +71,7 @@ struct mma_fragment mma_fragment_find(const struct mma_fragment_shape *shape) {
     }
     fragment.elements = (uint8_t)(fragment.run * b.copies);
     fragment.registers = (uint8_t)(fragment.elements * bits / register_bits);
-    if (shape->wmma && bits == 16 && shape->role != MMA_FRAGMENT_C && shape->k == 16) {
+    if (shape->repeated && shape->role != MMA_FRAGMENT_C) {
         fragment.elements = WMMA_F16_REGISTERS * 2;
         fragment.registers = WMMA_F16_REGISTERS;
     }

@@ -13,7 +13,7 @@ enum mma_fragment_role { MMA_FRAGMENT_A, MMA_FRAGMENT_B, MMA_FRAGMENT_C };
 
 struct mma_fragment_shape {
     enum mma_fragment_role role; /* C: also D */
-    bool wmma;
+    bool repeated;               /* A and B of wmma on f16: 8 registers, whatever the shape */
     uint32_t m, n, k;
     uint32_t element_bits; /* 1, 4, 8, 16, 32, 64 */
 };
