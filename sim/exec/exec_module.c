@@ -102,7 +102,6 @@ static enum status decode_entries(struct exec_module *module, uint16_t sm, struc
             worst = status;
             continue;
         }
-        kernel->owner = module;
         kernel->info.const_bytes = (uint32_t)module->const_bank_bytes;
         kernel->const_bank_bytes = (uint32_t)module->const_bank_bytes;
         if (module->const_bank_bytes > 0)

@@ -48,7 +48,6 @@ struct xshared {
 
 struct exec_kernel {
     struct exec_kernel_info info;
-    const struct exec_module *owner;
     const struct ir_module *module;
     struct xfunc *funcs; /* [0] is the entry */
     uint32_t func_count;
