@@ -135,7 +135,7 @@ uint8_t num_ue8m0_from_bf16(uint16_t word, bool up, bool satfinite) {
 uint16_t num_ue8m0_to_bf16(uint8_t word) {
     if (word == 0xff)
         return NUM_HALF_NAN;
-    return word ? (uint16_t)(word << 7) : UINT16_C(0x0040);
+    return (uint16_t)(word ? word << 7 : 0x0040);
 }
 
 uint16_t num_cvt_small_to_f16(enum num_type from, uint8_t word) {

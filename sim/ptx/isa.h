@@ -13,8 +13,9 @@
  *           "mbarrier.try_wait.parity". A statement belongs to the rows with the longest opcode
  * that begins its mnemonic. quals     groups separated by blanks. "a|b": one of these words must be
  * there. "{a|b}": at most one of them. Words match as a set, in any order (as ptxas takes them),
- * except that state space words, row and col, and type words keep the order of the table. Words come without
- * dots. types     groups separated by blanks, T0 T1 ...: "f32", "u16|s16|b16". "{...}" optional;
+ * except that state space words, row and col, and type words keep the order of the table. Words
+ * come without dots. types     groups separated by blanks, T0 T1 ...: "f32", "u16|s16|b16". "{...}"
+ * optional;
  * "=T0": the type of that group again. "" when the instruction has none. Classes: @int16 = u16|s16,
  *           @int32 = u32|s32, @int64 = u64|s64, @int = all six, @bits = b16|b32|b64, @any = b8..b64
  *           u8..u64 s8..s64 f32 f64 (what ld and st take).

@@ -25,7 +25,7 @@ static const uint32_t *accumulators(const struct mma_work *w, struct staging *st
 static void do_group(struct mma_work *w, struct staging *stage, const struct mma_vector *vector) {
     const uint32_t *c_words[MMA_GROUP];
     uint32_t *d_words[MMA_GROUP];
-    uint64_t scalar[MMA_GROUP];
+    uint64_t scalar[MMA_GROUP] = {0};
     uint64_t exists = w->columns == MMA_BLOCK ? ~UINT64_C(0) : (UINT64_C(1) << w->columns) - 1;
     struct mma_lanes lanes;
     for (uint32_t r = 0; r < w->rows; r++) {
