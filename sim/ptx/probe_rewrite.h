@@ -1,0 +1,111 @@
+#ifndef SILTWIN_PROBE_REWRITE_H
+#define SILTWIN_PROBE_REWRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "ir.h"
+#include "status.h"
+#include "strbuf.h"
+
+/* Probes: code put into a PTX text so that the kernel writes down what it saw. The text stays on
+ * its lines. A module symbol, PROBE_SYMBOL, holds the address of a buffer (0: nothing is written):
+ *
+ *   0   u64 offset of the sequence numbers | u32 first CTA | u32 CTAs | u32 threads of a CTA
+ *       there: u32 a thread, its next sequence number, by linear CTA and linear thread
+ *   64 + PROBE_HEAD_BYTES * p   of probe p, u32 each but for the first and the last:
+ *       u64 offset of its threads, u32 bytes of a thread, 0, box x y z, x pitch, xy pitch,
+ *       first CTA, CTAs, first warp, warps, first lane, lanes, 0, u64 address (PROBE_GLOBAL)
+ *       A CTA is observed when its coordinates are below the box and x + y * pitch + z * pitch,
+ *       less the first, is below the number of CTAs.
+ *   a thread: u64 generic address of the parameters, 0 u64, then its sites
+ *   a site:   u32 visits, 0 0 0, then slots
+ *   a slot:   u32 sequence number + 1 (0: never written), u32 visit, 0 0, u64 a value
+ *
+ * A thread writes only what is its own, under a predicate and with no branch, so nothing that was
+ * converged diverges. A poll (mbarrier test_wait, try_wait) that fails leaves the cursor where it
+ * is: the next one overwrites it. */
+
+#define PROBE_SYMBOL "siltwin_probe"
+enum {
+    PROBE_HEAD_AT = 64,
+    PROBE_HEAD_BYTES = 80,
+    PROBE_THREAD_HEAD_BYTES = 16,
+    PROBE_SITE_HEAD_BYTES = 16,
+    PROBE_SLOT_HEAD_BYTES = 16,
+    PROBE_MAX_PROBES = 64,
+    PROBE_MAX_REGS = 64,
+    PROBE_MAX_MEMORY_BYTES = 128 << 10
+};
+
+enum probe_kind { PROBE_EVENT, PROBE_REGS, PROBE_SHARED, PROBE_GLOBAL };
+
+enum probe_role {
+    PROBE_PLAIN,
+    PROBE_ADDRESS, /* global or generic: may point into a buffer */
+    PROBE_MAP,     /* of a tensor map: in memory or among the parameters */
+    PROBE_BYTES,   /* 4 bytes of a PROBE_SHARED or PROBE_GLOBAL */
+};
+
+enum probe_compare { PROBE_EQ, PROBE_NE, PROBE_LT, PROBE_LE, PROBE_GT, PROBE_GE };
+
+/* What a probe records, and when. */
+struct probe_spec {
+    enum probe_kind kind;
+    const char *regs[PROBE_MAX_REGS];
+    uint32_t reg_count;
+    const char *when_reg; /* NULL: always */
+    enum probe_compare when_compare;
+    int64_t when_value;
+    uint32_t skip, keep; /* hits left out, hits kept */
+    bool last;           /* the last `keep` instead of the first */
+    /* PROBE_SHARED: bytes begin..end-1 behind the first shared variable; PROBE_GLOBAL: behind the
+     * address of its head. The lanes first_lane .. first_lane + lanes - 1 share them by turns of
+     * `unit_bytes` (4 or 16). */
+    uint32_t begin_bytes, end_bytes, unit_bytes, first_lane, lanes;
+};
+
+struct probe_value {
+    const char *name;   /* of the operand in the manual's syntax, or the register */
+    uint8_t type;       /* enum ptx_type */
+    uint8_t role;       /* enum probe_role */
+    bool constant;      /* `bits` is its value; it has no word in a slot */
+    bool output, legal; /* legal: machines may disagree (clocks, ids, elected lanes, atomics) */
+    uint64_t bits;
+    uint32_t offset_bytes; /* in a slot, behind its head */
+    const struct ir_operand *operand;
+};
+
+/* An instruction that a probe watches. The first three are given, the rest is made. */
+struct probe_site {
+    uint32_t probe, func, insn;
+    struct probe_value *values;
+    uint32_t value_count;
+    uint32_t slot_bytes, offset_bytes; /* offset in a thread */
+    bool poll;
+};
+
+struct probe_plan {
+    const struct ir_module *ir;
+    const struct probe_spec *specs;
+    uint32_t spec_count;
+    struct probe_site *sites; /* by func, then insn, then probe */
+    uint32_t site_count;
+};
+
+/* Fills the sites in. STATUS_INVALID with a sentence in `error` when something cannot be probed
+ * (*bad_site is the site), STATUS_NO_MEMORY. Strings live in `arena`. */
+enum status probe_plan_make(struct arena *arena, struct probe_plan *plan, uint32_t *bad_site,
+                            struct strbuf *error);
+
+/* Bytes that probe `probe` keeps for a thread of entry `func`: 0 when it has no site there. */
+uint32_t probe_thread_bytes(const struct probe_plan *plan, uint32_t probe, uint32_t func);
+
+/* Appends the text with the code of all sites put in. `plan->ir` is the module of that very text.
+ * STATUS_INVALID when the text has names of its own that begin like ours. */
+enum status probe_rewrite(const struct probe_plan *plan, const char *text, size_t length,
+                          struct strbuf *out);
+
+#endif
