@@ -8,8 +8,9 @@
 #include "commands.h"
 #include "message.h"
 #include "record_buffer.h"
+#include "stream.h"
 
-enum { OPT_DIGEST = 256, OPT_BUFFER, OPT_HEX, OPT_FILE, OPT_JSON, OPT_HELP };
+enum { OPT_DIGEST = 256, OPT_BUFFER, OPT_HEX, OPT_FILE, OPT_JSON, OPT_EVENTS, OPT_HELP };
 enum { TILE_ROWS = 16, TILE_COLUMNS = 8 };
 
 static const char help[] =
@@ -19,11 +20,12 @@ static const char help[] =
     "  --hex                    raw words instead of values\n"
     "  --file NAME              a file that the record holds (the trace, PTX as written), or the\n"
     "                           text of module NAME as it was loaded\n"
+    "  --events                 every event that probes saw, by CTA, thread and program order\n"
     "  --json                   one JSON document on stdout\n";
 
 struct show {
     const char *path, *buffer, *file;
-    bool digest, hex, json;
+    bool digest, hex, json, events;
     struct record record;
 };
 
@@ -72,6 +74,33 @@ static void print_buffers(const struct record *record) {
     }
 }
 
+/* The events of a launch; `all`: each on a line, else how many there are. */
+static bool print_stream(const struct record_stream *stored, bool all) {
+    struct stream stream;
+    const char *why;
+    const bool ok = stream_read(stored->json, stored->bytes, stored->size, &stream, &why);
+    if (!ok)
+        message_error("not a whole record: %s", why);
+    else if (!all)
+        printf("events         launch %u: %zu at %u places%s\n", stream.launch, stream.event_count,
+               stream.place_count, stream.overflow ? ", overflowed" : "");
+    for (size_t i = 0; ok && all && i < stream.event_count; i++) {
+        struct strbuf text = {0};
+        stream_event_text(&stream, &stream.events[i], 0, &text);
+        printf("launch %u %s\n", stream.launch, strbuf_text(&text));
+        strbuf_free(&text);
+    }
+    stream_free(&stream);
+    return ok;
+}
+
+static int print_streams(const struct record *record, bool all) {
+    for (size_t i = 0; i < record->stream_count; i++)
+        if (!print_stream(&record->streams[i], all))
+            return EXIT_USAGE;
+    return EXIT_AS_EXPECTED;
+}
+
 static int show_summary(const struct show *s) {
     const struct record *record = &s->record;
     print_object(record->head);
@@ -81,9 +110,10 @@ static int show_summary(const struct show *s) {
     for (size_t i = 0; i < record->loaded_count; i++)
         printf("loaded         %s (%zu bytes)\n", record->loaded[i].name, record->loaded[i].size);
     print_launches(record);
+    const int status = print_streams(record, false);
     print_buffers(record);
     printf("digest         0x%016" PRIx64 "\n", record->digest);
-    return EXIT_AS_EXPECTED;
+    return status;
 }
 
 static int show_json(const struct show *s) {
@@ -222,6 +252,8 @@ static int show(struct show *s) {
     } else if (s->digest) {
         printf("0x%016" PRIx64 "\n", s->record.digest);
         status = EXIT_AS_EXPECTED;
+    } else if (s->events) {
+        status = print_streams(&s->record, true);
     } else if (s->buffer) {
         status = show_buffer(s);
     } else if (s->file) {
@@ -235,13 +267,11 @@ static int show(struct show *s) {
 }
 
 int cmd_show(int argc, char **argv) {
-    static const struct option options[] = {{"digest", no_argument, NULL, OPT_DIGEST},
-                                            {"buffer", required_argument, NULL, OPT_BUFFER},
-                                            {"hex", no_argument, NULL, OPT_HEX},
-                                            {"file", required_argument, NULL, OPT_FILE},
-                                            {"json", no_argument, NULL, OPT_JSON},
-                                            {"help", no_argument, NULL, OPT_HELP},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"digest", no_argument, NULL, OPT_DIGEST}, {"buffer", required_argument, NULL, OPT_BUFFER},
+        {"hex", no_argument, NULL, OPT_HEX},       {"file", required_argument, NULL, OPT_FILE},
+        {"events", no_argument, NULL, OPT_EVENTS}, {"json", no_argument, NULL, OPT_JSON},
+        {"help", no_argument, NULL, OPT_HELP},     {NULL, 0, NULL, 0}};
     struct show s = {0};
     int option;
     while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1)
@@ -249,6 +279,7 @@ int cmd_show(int argc, char **argv) {
         case OPT_DIGEST: s.digest = true; break;
         case OPT_BUFFER: s.buffer = optarg; break;
         case OPT_HEX: s.hex = true; break;
+        case OPT_EVENTS: s.events = true; break;
         case OPT_FILE: s.file = optarg; break;
         case OPT_JSON: s.json = true; break;
         case OPT_HELP:

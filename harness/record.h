@@ -24,6 +24,8 @@
  *           written, data); the pieces of a large one follow each other
  *   PTXL    the same for the text of a module as it was loaded
  *   RSLT    JSON: the result of each launch and expectation
+ *   STRM    JSON: the probed instructions of a launch; EVNT: what their probes saw, in pieces
+ *           (stream.h). Only of launches with probes; a record without them is read as ever
  *   BUFF    JSON: name, type, dims, strides, span_bytes, state, initial_hash, and for state
  *           "initial" the generator. state: "initial" (as it began), "changed", "lost" (the context
  *           was gone)
@@ -54,11 +56,19 @@ struct record_buffer {
     uint64_t stored; /* bytes read so far */
 };
 
+struct record_stream {
+    json_t *json;   /* STRM */
+    uint8_t *bytes; /* the EVNT pieces, NULL when there is none */
+    size_t size;
+};
+
 struct record {
     struct arena arena;
     json_t *head, *trace, *results;
     struct record_file *files, *loaded;
     size_t file_count, loaded_count;
+    struct record_stream *streams;
+    size_t stream_count;
     struct record_buffer *buffers;
     size_t buffer_count;
     uint64_t digest;
@@ -80,8 +90,9 @@ void record_put_json(struct record_writer *writer, const char *tag, json_t *json
 /* A named text or data file (FILE, PTXL). */
 void record_put_file(struct record_writer *writer, const char *tag, const char *name,
                      const void *bytes, size_t size);
-/* The DATA pieces of the BUFF before. */
-void record_put_data(struct record_writer *writer, const void *bytes, size_t size);
+/* Pieces of bytes that belong to the chunk before: DATA of a BUFF, EVNT of a STRM. */
+void record_put_bytes(struct record_writer *writer, const char *tag, const void *bytes,
+                      size_t size);
 /* Ends the file and frees the writer. STATUS_IO or STATUS_NO_MEMORY when anything before failed;
  * *digest is set on success. */
 enum status record_end(struct record_writer *writer, uint64_t *digest, struct strbuf *error);

@@ -196,6 +196,24 @@ static enum status read_data(struct reader *r, const struct chunk *chunk) {
     return append(r, &b->bytes, &b->stored, chunk->raw, chunk->size);
 }
 
+static enum status read_stream(struct reader *r, const struct chunk *chunk) {
+    struct record *record = r->record;
+    struct record_stream *grown = grow(record->streams, record->stream_count, sizeof *grown);
+    if (!grown)
+        return bad(r, "no memory to read it");
+    record->streams = grown;
+    grown[record->stream_count] = (struct record_stream){0};
+    return read_json(r, chunk, &grown[record->stream_count++].json);
+}
+
+static enum status read_events(struct reader *r, const struct chunk *chunk) {
+    struct record *record = r->record;
+    if (!record->stream_count)
+        return bad(r, "events without their stream");
+    struct record_stream *stream = &record->streams[record->stream_count - 1];
+    return append(r, &stream->bytes, &stream->size, chunk->raw, chunk->size);
+}
+
 static enum status read_chunk(struct reader *r, const struct chunk *chunk) {
     struct record *record = r->record;
     if (r->chunks == 1)
@@ -209,6 +227,10 @@ static enum status read_chunk(struct reader *r, const struct chunk *chunk) {
         return read_file_piece(r, chunk, &record->files, &record->file_count);
     if (!strcmp(chunk->tag, "PTXL"))
         return read_file_piece(r, chunk, &record->loaded, &record->loaded_count);
+    if (!strcmp(chunk->tag, "STRM"))
+        return read_stream(r, chunk);
+    if (!strcmp(chunk->tag, "EVNT"))
+        return read_events(r, chunk);
     if (!strcmp(chunk->tag, "BUFF"))
         return read_buffer(r, chunk);
     if (!strcmp(chunk->tag, "DATA"))
@@ -291,6 +313,11 @@ void record_free(struct record *record) {
         free(record->buffers[i].bytes);
     }
     free(record->buffers);
+    for (size_t i = 0; i < record->stream_count; i++) {
+        json_decref(record->streams[i].json);
+        free(record->streams[i].bytes);
+    }
+    free(record->streams);
     arena_free(&record->arena);
     *record = (struct record){0};
 }

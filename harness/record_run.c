@@ -35,7 +35,7 @@ static void put_buffer(struct record_writer *w, const struct run *run, uint32_t 
         json_object_set_new(json, "generator", generator);
     record_put_json(w, "BUFF", json);
     if (span && !(unchanged && generated))
-        record_put_data(w, span, b->span_bytes);
+        record_put_bytes(w, "DATA", span, b->span_bytes);
     free(span);
 }
 
@@ -80,6 +80,10 @@ enum status record_run(const char *path, const struct input *input, const struct
         record_put_file(w, "PTXL", module->name, module->loaded, module->loaded_bytes);
     }
     record_put_json(w, "RSLT", results_json(run));
+    for (size_t i = 0; i < run->stream_count; i++) {
+        record_put_json(w, "STRM", json_incref(run->streams[i].json));
+        record_put_bytes(w, "EVNT", run->streams[i].bytes, run->streams[i].size);
+    }
     for (uint32_t i = 0; i < run->trace->buffers.count; i++)
         put_buffer(w, run, i);
     return record_end(w, digest, error);

@@ -109,10 +109,10 @@ void record_put_file(struct record_writer *w, const char *tag, const char *name,
     free(piece);
 }
 
-void record_put_data(struct record_writer *w, const void *bytes, size_t size) {
+void record_put_bytes(struct record_writer *w, const char *tag, const void *bytes, size_t size) {
     for (size_t done = 0; done < size;) {
         const size_t part = size - done < RECORD_PIECE_BYTES ? size - done : RECORD_PIECE_BYTES;
-        put_chunk(w, "DATA", (const uint8_t *)bytes + done, part);
+        put_chunk(w, tag, (const uint8_t *)bytes + done, part);
         done += part;
     }
 }

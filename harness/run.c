@@ -302,4 +302,9 @@ void run_free(struct run *run) {
     json_decref(run->expectations);
     json_decref(run->findings);
     free(run->fails_met);
+    for (size_t i = 0; i < run->stream_count; i++) {
+        json_decref(run->streams[i].json);
+        free(run->streams[i].bytes);
+    }
+    free(run->streams);
 }

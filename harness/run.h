@@ -14,6 +14,13 @@ struct run_options {
     bool quiet, json, stats;
 };
 
+/* The events of a launch; stream.h has the form of both. */
+struct run_stream {
+    json_t *json;
+    uint8_t *bytes;
+    size_t size;
+};
+
 struct run {
     struct machine *machine;
     const struct trace *trace;
@@ -24,6 +31,8 @@ struct run {
     bool *fails_met;                            /* one a `expect launch N fails` */
     uint32_t launches_done, expectations_met;
     uint32_t lost_at; /* launch after which the context is of no use, 0: none */
+    struct run_stream *streams;
+    size_t stream_count;
     bool differs, no_verdict;
     int problem_status; /* of setting up, 0: none */
 };

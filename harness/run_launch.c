@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "launch.h"
 #include "message.h"
+#include "probe_run.h"
 #include "stats_print.h"
 
 /* The parameters as the entry lays them out. */
@@ -49,6 +50,8 @@ struct watchdog {
     bool started, done, gpu;
     double limit_s;
     const struct trace_launch *launch;
+    const struct run *run;
+    const struct probe_run *probes;
 };
 
 static void *watch(void *context) {
@@ -69,14 +72,18 @@ static void *watch(void *context) {
         const struct trace_place *place = &dog->launch->place;
         message_error_at(
             &(struct message_place){place->file->shown, place->line, place->column, NULL}, text);
+        probe_run_print_last(dog->probes, dog->run, 16);
         _exit(dog->gpu ? RUN_LAUNCH_TIMED_OUT : EXIT_NO_VERDICT);
     }
     pthread_mutex_unlock(&dog->lock);
     return NULL;
 }
 
-static void watchdog_start(struct watchdog *dog, const struct trace_launch *launch, bool gpu) {
-    *dog = (struct watchdog){.launch = launch, .gpu = gpu, .limit_s = launch->timeout_s};
+static void watchdog_start(struct watchdog *dog, const struct trace_launch *launch,
+                           const struct run *run, const struct probe_run *probes) {
+    const bool gpu = run->machine->gpu;
+    *dog = (struct watchdog){
+        .launch = launch, .gpu = gpu, .limit_s = launch->timeout_s, .run = run, .probes = probes};
     if (gpu && dog->limit_s <= 0)
         dog->limit_s = GPU_LIMIT_S;
     if (dog->limit_s <= 0)
@@ -98,7 +105,7 @@ static void watchdog_stop(struct watchdog *dog) {
 
 /* Launches and waits. The result is what the launch, or waiting for it, gave. */
 static CUresult launch_and_wait(struct run *run, const struct trace_launch *launch,
-                                struct host_error *error) {
+                                const struct probe_run *probes, struct host_error *error) {
     const struct driver *driver = &run->machine->driver;
     size_t param_bytes;
     CUfunction function =
@@ -128,7 +135,7 @@ static CUresult launch_and_wait(struct run *run, const struct trace_launch *laun
     memcpy(desc.block, launch->block, sizeof desc.block);
     memcpy(desc.cluster, launch->cluster, sizeof desc.cluster);
     struct watchdog dog;
-    watchdog_start(&dog, launch, run->machine->gpu);
+    watchdog_start(&dog, launch, run, probes);
     CUresult code = launch_kernel(driver, &desc, error);
     if (code == CUDA_SUCCESS && launch_wait(driver, NULL, 0, error) != LAUNCH_DONE)
         code = error->code;
@@ -279,7 +286,10 @@ void run_launch(struct run *run, const struct trace_launch *launch) {
     progress_start(run->progress, "launch %u of %u %s", launch->number, run->trace->launches.count,
                    launch->entry->name);
     const double started = progress_seconds();
-    const CUresult code = launch_and_wait(run, launch, &error);
+    struct probe_run probes;
+    CUresult code = CUDA_ERROR_UNKNOWN;
+    if (probe_run_begin(&probes, run, launch, &error))
+        code = launch_and_wait(run, launch, &probes, &error);
     progress_clear(run->progress);
     json_t *json = describe(run, launch, code);
     run->launches_done++;
@@ -287,6 +297,7 @@ void run_launch(struct run *run, const struct trace_launch *launch) {
         print_done(run, launch, progress_seconds() - started);
     else
         launch_failed(run, launch, code, &error, json);
+    probe_run_end(&probes, run, code != CUDA_SUCCESS);
     if (!run->lost_at)
         take_stats(run, launch, json);
     json_array_append_new(run->launches, json);

@@ -64,6 +64,30 @@ struct trace_fill {
     uint64_t word;
 };
 
+/* Where a probe stands. */
+enum trace_at_kind { PLACE_NONE, PLACE_LINE, PLACE_LABEL, PLACE_SOURCE };
+struct trace_at {
+    enum trace_at_kind kind;
+    const char *name; /* module, label, or file of a .loc */
+    uint32_t number;  /* line, or the how manyth such label */
+};
+
+enum { TRACE_MAX_PATTERNS = 16 };
+struct trace_probe {
+    const char *name;
+    struct trace_place place;
+    struct probe_spec spec;
+    const char *patterns[TRACE_MAX_PATTERNS]; /* of an event's instructions */
+    uint32_t pattern_count;
+    struct trace_at at;
+    int64_t module; /* -1: all */
+    bool has_cta, has_warp, has_lane;
+    uint32_t cta[2], warp[2], lane[2]; /* first and last */
+    bool bounded;                      /* keep or last was written: more hits are no overflow */
+    uint32_t buffer;                   /* PROBE_GLOBAL */
+    uint64_t global_offset_bytes;
+};
+
 enum trace_step_kind { STEP_LAUNCH, STEP_COPY, STEP_FILL, STEP_SYNC, STEP_EXPECT };
 struct trace_step {
     enum trace_step_kind kind;
@@ -98,6 +122,7 @@ struct trace {
     TRACE_LIST(struct trace_fails) fails;
     TRACE_LIST(struct trace_copy) copies;
     TRACE_LIST(struct trace_fill) fills;
+    TRACE_LIST(struct trace_probe) probes;
     TRACE_LIST(struct trace_step) steps;
 };
 

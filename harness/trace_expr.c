@@ -45,7 +45,8 @@ static bool number(struct trace_reader *r, bool dead, int64_t *value) {
                 return false;
         }
     }
-    if (at == first || isalnum((unsigned char)text[at]) || text[at] == '_' || text[at] == '.')
+    if (at == first || isalnum((unsigned char)text[at]) || text[at] == '_' ||
+        (text[at] == '.' && text[at + 1] != '.')) /* 0..3 is a range */
         return scan_expected(r, "an integer");
     r->at += at;
     return true;

@@ -8,6 +8,7 @@
 #include "elem.h"
 #include "file_set.h"
 #include "ir.h"
+#include "probe_rewrite.h"
 
 /* What a trace declares: modules, memory and tensor maps. */
 
@@ -78,7 +79,8 @@ struct trace_module {
     const struct file_entry *file;
     const char *loaded; /* the text that is loaded: the file's, or with .rn put in */
     size_t loaded_bytes;
-    const struct ir_module *ir; /* of the loaded text */
+    const struct ir_module *ir;    /* of the loaded text */
+    const struct probe_plan *plan; /* NULL: not probed; its ir is that of the text before */
 };
 
 struct trace_global {

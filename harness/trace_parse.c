@@ -159,10 +159,6 @@ static bool statement_sync(struct trace_reader *r, const struct trace_place *pla
     return trace_add_step(r, STEP_SYNC, 0);
 }
 
-static bool statement_probe(struct trace_reader *r, const struct trace_place *place) {
-    return scan_fail_at(r, place, EXIT_NO_VERDICT, "probe is not there yet");
-}
-
 static bool statement_repeat(struct trace_reader *r, const struct trace_place *place);
 
 static const struct statement {
@@ -177,7 +173,7 @@ static const struct statement {
     {"launch", true, statement_launch},    {"copy", true, statement_copy},
     {"fill", true, statement_fill},        {"sync", true, statement_sync},
     {"repeat", true, statement_repeat},    {"expect", true, statement_expect},
-    {"probe", true, statement_probe},
+    {"probe", false, statement_probe},
 };
 
 static bool read_statement(struct trace_reader *r) {
@@ -313,7 +309,8 @@ bool trace_parse(struct trace *trace, struct file_set *files, const struct file_
         return scan_fail_at(&r, &none, EXIT_USAGE,
                             "there is no device '%s'; b200, h200 and h100 are", options->device);
     }
-    return read_file(&r, main, true) && check_overrides(&r) && check_fails(&r);
+    return read_file(&r, main, true) && check_overrides(&r) && check_fails(&r) &&
+           trace_apply_probes(&r);
 }
 
 void trace_free(struct trace *trace) {

@@ -15,6 +15,9 @@ bool statement_launch(struct trace_reader *r, const struct trace_place *place);
 bool statement_copy(struct trace_reader *r, const struct trace_place *place);
 bool statement_fill(struct trace_reader *r, const struct trace_place *place);
 bool statement_expect(struct trace_reader *r, const struct trace_place *place);
+bool statement_probe(struct trace_reader *r, const struct trace_place *place);
+/* After the last statement: finds the probes' instructions and puts their code into the modules. */
+bool trace_apply_probes(struct trace_reader *r);
 
 /* `items` with room for one more, in the trace's arena; NULL with the error set. */
 void *trace_grow(struct trace_reader *r, void *items, uint32_t count, uint32_t *capacity,

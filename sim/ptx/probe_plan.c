@@ -224,11 +224,8 @@ static bool add_item(struct planner *p, const struct isa_item *item, const struc
 
 static bool plan_event(struct planner *p) {
     struct isa_pattern pattern;
-    const char *opcode = isa_row((enum isa_form)p->insn->form)->opcode;
     if (isa_compile(p->arena, (enum isa_form)p->insn->form, &pattern))
         return fail(p, STATUS_NO_MEMORY);
-    p->site->poll =
-        !strncmp(opcode, "mbarrier.test_wait", 18) || !strncmp(opcode, "mbarrier.try_wait", 17);
     for (unsigned i = 0; i < p->insn->operand_count && i < pattern.item_count; i++)
         if (!add_item(p, &pattern.items[i], &p->insn->operands[i]))
             return false;
@@ -290,7 +287,10 @@ static bool plan_site(struct planner *p) {
     const struct probe_spec *spec = &p->plan->specs[p->site->probe];
     p->site->values = NULL;
     p->site->value_count = p->site->slot_bytes = p->capacity = 0;
-    p->site->poll = false;
+    /* Memory is read where it stands; a loop of polls then counts each turn. */
+    const char *opcode = isa_row((enum isa_form)p->insn->form)->opcode;
+    p->site->poll = spec->kind <= PROBE_REGS && (!strncmp(opcode, "mbarrier.test_wait", 18) ||
+                                                 !strncmp(opcode, "mbarrier.try_wait", 17));
     if (spec->when_reg) {
         const int32_t reg = find_register(p, spec->when_reg);
         if (reg < 0)
@@ -374,4 +374,14 @@ uint32_t probe_thread_bytes(const struct probe_plan *plan, uint32_t probe, uint3
         end = site_end > end ? site_end : end;
     }
     return (uint32_t)end;
+}
+
+const struct ir_symbol *probe_map_param(const struct ir_module *ir, const struct ir_func *func,
+                                        uint32_t n) {
+    for (uint32_t i = 0; func->is_entry && n < PROBE_MAP_PARAMS && i < func->param_count; i++) {
+        const struct ir_symbol *symbol = &ir->symbols[func->params[i].index];
+        if (symbol->size_bytes >= 128 && n-- == 0)
+            return symbol;
+    }
+    return NULL;
 }

@@ -193,10 +193,10 @@ static void add_head(struct strbuf *out, const struct probe_plan *plan,
     const struct ir_insn *insn = &func->insns[site->insn];
     const uint32_t p = site->probe;
     emit(out, p,
-         "{ .reg .pred $g, $k, $m; .reg .b16 $h; .reg .b32 $t, $n, $q, $b<4>; .reg .b64 $a, "
+         "{ .reg .pred $g, $k, $m; .reg .b16 $h; .reg .b32 $t, $n, $q, $b<4>; .reg .b64 $a, $w, "
          "$v<%u>; setp.ne.s64 $g, $base, 0;",
          site->value_count + 1);
-    if (plan->specs[p].kind == PROBE_EVENT && insn->guard >= 0) {
+    if ((plan->specs[p].kind == PROBE_EVENT || site->poll) && insn->guard >= 0) {
         const char *guard = func->regs[insn->guard].name;
         if (insn->guard_negated)
             emit(out, p, " not.pred $k, %s; and.pred $g, $g, $k;", guard);
@@ -251,18 +251,34 @@ static void store_values(struct strbuf *out, const struct probe_site *site) {
                  i);
 }
 
+/* Name of the predicate that a poll sets. */
+static const char *outcome(const struct probe_plan *plan, const struct probe_site *site) {
+    const struct ir_func *func = &plan->ir->funcs[site->func];
+    return func->regs[func->insns[site->insn].operands[0].index].name;
+}
+
+/* A spin writes once: a failed poll that is there already is not written again, so that a machine
+ * which looks for progress does not take the words of a probe for it. */
+static void skip_same(struct strbuf *out, const struct probe_plan *plan,
+                      const struct probe_site *site) {
+    const uint32_t p = site->probe, slot = site->offset_bytes + PROBE_SITE_HEAD_BYTES;
+    emit(out, p,
+         " mov.b32 $t, 0; mov.b64 $w, 0; @$k ld.global.b32 $t, [$a+%u];"
+         " setp.ne.or.s32 $m, $t, $q, %s;",
+         slot, outcome(plan, site));
+    for (uint32_t i = 0; i < site->value_count; i++)
+        if (!site->values[i].constant && !site->values[i].output)
+            emit(out, p, " @$k ld.global.b64 $w, [$a+%u]; setp.ne.or.s64 $m, $w, $v%u, $m;",
+                 slot + PROBE_SLOT_HEAD_BYTES + site->values[i].offset_bytes, i);
+    emit(out, p, " and.pred $k, $k, $m;");
+}
+
 /* The cursors: of a failed poll they stay, so that the next one overwrites it. */
 static void advance(struct strbuf *out, const struct probe_plan *plan,
                     const struct probe_site *site) {
-    const struct ir_func *func = &plan->ir->funcs[site->func];
     const uint32_t p = site->probe;
-    if (site->poll) {
-        uint32_t done = 0;
-        while (!site->values[done].output)
-            done++;
-        const char *name = func->regs[site->values[done].operand->index].name;
-        emit(out, p, " and.pred $g, $g, %s; and.pred $k, $k, $g;", name);
-    }
+    if (site->poll)
+        emit(out, p, " and.pred $g, $g, %s; and.pred $k, $k, $g;", outcome(plan, site));
     emit(
         out, p,
         " add.u32 $n, $n, 1; @$g st.global.b32 [$base+%u], $n; @$k st.global.b32 [%%sw_seq], $q; }",
@@ -284,8 +300,11 @@ static void add_tail(struct strbuf *out, const struct probe_plan *plan,
         emit(out, p, " setp.lt.and.u32 $k, $t, %u, $g;", spec->keep);
     emit(out, p,
          " mad.wide.u32 $a, $t, %u, $base; mov.b32 $q, 0; @$k ld.global.b32 $q, [%%sw_seq]; "
-         "add.u32 $q, $q, 1; @$k st.global.v2.b32 [$a+%u], {$q, $n};",
-         site->slot_bytes, at + PROBE_SITE_HEAD_BYTES);
+         "add.u32 $q, $q, 1;",
+         site->slot_bytes);
+    if (site->poll)
+        skip_same(out, plan, site);
+    emit(out, p, " @$k st.global.v2.b32 [$a+%u], {$q, $n};", at + PROBE_SITE_HEAD_BYTES);
     if (spec->kind == PROBE_SHARED || spec->kind == PROBE_GLOBAL)
         store_memory(out, plan, site);
     else
@@ -306,7 +325,8 @@ static bool leaves(const struct ir_insn *insn) {
 static void add_site(struct rewriter *r, const struct probe_site *site) {
     const struct ir_insn *insn = &r->plan->ir->funcs[site->func].insns[site->insn];
     const size_t at = offset_of(r, insn->line, insn->column);
-    const bool before = leaves(insn) || r->plan->specs[site->probe].kind != PROBE_EVENT;
+    const bool before =
+        leaves(insn) || (r->plan->specs[site->probe].kind != PROBE_EVENT && !site->poll);
     struct strbuf *head = insert(r, with_guard(r->text, at), false);
     add_head(head, r->plan, site);
     if (before) {
@@ -405,11 +425,14 @@ static void add_prologue(struct rewriter *r, uint32_t index) {
         if (!observed(r->plan, index, p, false))
             continue;
         add_base(out, p);
-        if (func->is_entry && func->param_count && observed(r->plan, index, p, true))
+        const struct ir_symbol *param;
+        for (uint32_t n = 0;
+             observed(r->plan, index, p, true) && (param = probe_map_param(r->plan->ir, func, n));
+             n++)
             emit(out, p,
                  " mov.b64 %%sw_b, %s; cvta.param.u64 %%sw_b, %%sw_b; @%%sw_p st.global.b64 "
-                 "[$base], %%sw_b;",
-                 r->plan->ir->symbols[func->params[0].index].name);
+                 "[$base+%u], %%sw_b;",
+                 param->name, 8 * n);
     }
     strbuf_puts(out, " }");
 }

@@ -20,7 +20,7 @@
  *       first CTA, CTAs, first warp, warps, first lane, lanes, 0, u64 address (PROBE_GLOBAL)
  *       A CTA is observed when its coordinates are below the box and x + y * pitch + z * pitch,
  *       less the first, is below the number of CTAs.
- *   a thread: u64 generic address of the parameters, 0 u64, then its sites
+ *   a thread: u64 generic address of each parameter that may hold a tensor map, then its sites
  *   a site:   u32 visits, 0 0 0, then slots
  *   a slot:   u32 sequence number + 1 (0: never written), u32 visit, 0 0, u64 a value
  *
@@ -32,7 +32,8 @@
 enum {
     PROBE_HEAD_AT = 64,
     PROBE_HEAD_BYTES = 80,
-    PROBE_THREAD_HEAD_BYTES = 16,
+    PROBE_MAP_PARAMS = 8,
+    PROBE_THREAD_HEAD_BYTES = 8 * PROBE_MAP_PARAMS,
     PROBE_SITE_HEAD_BYTES = 16,
     PROBE_SLOT_HEAD_BYTES = 16,
     PROBE_MAX_PROBES = 64,
@@ -102,6 +103,12 @@ enum status probe_plan_make(struct arena *arena, struct probe_plan *plan, uint32
 
 /* Bytes that probe `probe` keeps for a thread of entry `func`: 0 when it has no site there. */
 uint32_t probe_thread_bytes(const struct probe_plan *plan, uint32_t probe, uint32_t func);
+
+/* The nth parameter of an entry that may hold a tensor map (128 bytes or more), n below
+ * PROBE_MAP_PARAMS; NULL when it has no such. Where a parameter lies is the driver's affair, so
+ * each is asked for its address. */
+const struct ir_symbol *probe_map_param(const struct ir_module *ir, const struct ir_func *func,
+                                        uint32_t n);
 
 /* Appends the text with the code of all sites put in. `plan->ir` is the module of that very text.
  * STATUS_INVALID when the text has names of its own that begin like ours. */

@@ -21,7 +21,15 @@ static void print_marked_line(const struct ir_module *module, struct ptx_place p
     size_t length = (size_t)((stop == NULL ? end : stop) - start);
     if (length > 0 && start[length - 1] == '\r')
         length--;
-    enum { MOST = 400 };
+    enum { MOST = 400, WINDOW = 160, NEAR = 100 };
+    if (length > MOST && place.column > NEAR && place.column <= length) {
+        /* A line with the code of probes: what the message is about, without what is before it. */
+        const size_t rest = length - (place.column - 1);
+        strbuf_puts(out, "    ...");
+        strbuf_append(out, start + place.column - 1, rest > WINDOW ? WINDOW : rest);
+        strbuf_puts(out, rest > WINDOW ? "...\n       ^\n" : "\n       ^\n");
+        return;
+    }
     strbuf_puts(out, "    ");
     strbuf_append(out, start, length > MOST ? MOST : length);
     strbuf_puts(out, length > MOST ? "...\n" : "\n");

@@ -244,7 +244,7 @@ Test(cli, launch_attributes) {
 Test(cli, machine) {
     CHECK(run_trace("module n sm_100a=" DATA "small.ptx\n", ""), 3, "module n has no file for h200",
           err);
-    CHECK(run_trace("probe E event of mbarrier.*\n", ""), 4, "probe is not there yet", err);
+    CHECK(run_trace("probe E event of tcgen05.*\n", ""), 2, "no instruction fits probe E", err);
     CHECK(siltwin("doctor"), 0, "simulator    found", out);
     CHECK(siltwin("doctor --json"), 0, "siltwin.doctor/1", out);
 }

@@ -38,7 +38,7 @@ static uint64_t write_record(const char *date, const uint8_t *data, size_t size)
     record_put_file(w, "PTXL", "m", ".version 8.7", 12);
     record_put_json(w, "RSLT", json_pack("{s:[]}", "launches"));
     record_put_json(w, "BUFF", buffer_json("C", "changed", size));
-    record_put_data(w, data, size);
+    record_put_bytes(w, "DATA", data, size);
     json_t *made = buffer_json("A", "initial", 16);
     json_object_set_new(made, "generator",
                         json_pack("{s:s, s:i, s:i, s:s}", "kind", "ints", "low", 1, "high", 9,

@@ -1,0 +1,76 @@
+#ifndef SILTWIN_STREAM_H
+#define SILTWIN_STREAM_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "strbuf.h"
+
+/* The events of a launch, as the chunks STRM and EVNT of a record have them (record.h):
+ *
+ *   STRM   JSON: launch; block (threads of a CTA); objects: names; places: of each probed
+ *          instruction its probe, kind, module, file, entry, line, column, text, words, and values:
+ * name, type, offset (of its word in bytes) or bits (a constant), role, legal, output EVNT   events
+ * by CTA, thread and program order: u32 CTA | u32 thread | u32 place | u32 visit | u32 flags | u32
+ * words | words * u64
+ *
+ * An address that points into something known is (object + 1) << 48 | offset. */
+
+enum { STREAM_OPEN = 1 /* a poll that had not succeeded when the thread was seen last */ };
+enum { STREAM_EVENT_HEAD_BYTES = 24, STREAM_MAX_VALUES = 1 << 15 };
+enum stream_role { STREAM_PLAIN, STREAM_ADDRESS, STREAM_BYTES };
+
+struct stream_value {
+    const char *name;
+    uint8_t type; /* enum ptx_type */
+    enum stream_role role;
+    bool constant, legal, output;
+    uint64_t bits;
+    uint32_t offset_bytes;
+};
+
+struct stream_place {
+    const char *probe, *kind, *module, *file, *entry, *text;
+    uint32_t line, column, words;
+    uint32_t first_byte, unit_bytes, first_lane, lanes; /* of memory probes */
+    struct stream_value *values;
+    uint32_t value_count;
+};
+
+struct stream_event {
+    uint32_t cta, thread, place, visit, flags;
+    const uint64_t *words;
+};
+
+struct stream {
+    const json_t *json;
+    uint32_t launch, block;
+    struct stream_place *places;
+    uint32_t place_count;
+    struct stream_event *events;
+    size_t event_count;
+    bool overflow;
+};
+
+/* Reads what a record has. False with a reason: the chunks are damaged. Strings belong to `json`,
+ * words to `bytes`, which must be aligned to 8. `stream` is to be freed either way. */
+bool stream_read(const json_t *json, const uint8_t *bytes, size_t size, struct stream *stream,
+                 const char **why);
+void stream_free(struct stream *stream);
+
+/* A value of an event; constants have theirs without one. */
+uint64_t stream_word(const struct stream_value *value, const struct stream_event *event);
+/* "parity", or for memory "smem[0x120]". */
+void stream_value_name(const struct stream_place *place, const struct stream_event *event,
+                       uint32_t index, struct strbuf *out);
+/* "0x4000 (16384)", "&A+512", "0x3f800000 (1)". */
+void stream_value_text(const struct stream *stream, const struct stream_value *value, uint64_t word,
+                       struct strbuf *out);
+/* "cta 0 warp 1 lane 3 E mm:88 visit 2 mbarrier.try_wait...: done=1 addr=0x10400 parity=0";
+ * `lanes` with more than one bit names the mask instead. */
+void stream_event_text(const struct stream *stream, const struct stream_event *event,
+                       uint32_t lanes, struct strbuf *out);
+
+#endif

@@ -1,0 +1,230 @@
+/* Probes as users see them: what is recorded, where, how much, and that a probed kernel computes
+ * what the plain one computes. Runs the built siltwin. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[64];
+static char *out, *err; /* of the last command */
+
+static void make_folder(void) {
+    strcpy(folder, "/tmp/siltwin-probe-XXXXXX");
+    cr_assert(mkdtemp(folder));
+}
+
+static void remove_folder(void) {
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    cr_assert_eq(system(command), 0);
+    free(out);
+    free(err);
+}
+
+TestSuite(probe, .init = make_folder, .fini = remove_folder);
+
+static char *read_text(const char *name) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "r");
+    cr_assert(file, "%s", path);
+    char *text = calloc(1, 4 << 20);
+    const size_t got = fread(text, 1, (4 << 20) - 1, file);
+    text[got] = '\0';
+    fclose(file);
+    return text;
+}
+
+static void write_text(const char *name, const char *text) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    cr_assert(file && fputs(text, file) >= 0);
+    fclose(file);
+}
+
+static int siltwin(const char *arguments) {
+    char command[2048];
+    snprintf(command, sizeof command, "cd %s && %s/siltwin %s >out 2>err", folder, SILTWIN_BUILD,
+             arguments);
+    const int status = system(command);
+    free(out);
+    free(err);
+    out = read_text("out");
+    err = read_text("err");
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+#define CHECK(status, wanted, text, where)                                                         \
+    cr_assert_eq(status, wanted, "status not %d\n%s%s", wanted, out, err);                         \
+    cr_assert(strstr(where, text), "no \"%s\" in\n%s%s", text, out, err)
+
+/* Loops tid % 4 times, calls a function, writes x[i] and calls it a day. */
+static const char kernel[] =
+    ".version 8.0\n.target sm_90a\n.address_size 64\n"                               /* 1..3 */
+    ".func (.reg .b32 %out) twice(.reg .b32 %in) { add.u32 %out, %in, %in; ret; }\n" /* 4 */
+    ".shared .align 16 .b32 tile[32];\n"                                             /* 5 */
+    ".visible .entry k(.param .u64 x) {\n"                                           /* 6 */
+    "  .reg .pred %p, %odd; .reg .b32 %t, %n, %v, %s, %c; .reg .b64 %x, %at; .reg .f16 %h;\n"
+    "  mov.u32 %t, %tid.x; mov.u32 %c, %clock; ld.param.u64 %x, [x];\n"     /* 8 */
+    "  mul.wide.u32 %at, %t, 4; add.u64 %at, %at, %x; and.b32 %n, %t, 3;\n" /* 9 */
+    "  and.b32 %v, %t, 1; setp.eq.u32 %odd, %v, 1; mov.u32 %s, 0; cvt.rn.f16.u32 %h, %t;\n"
+    "LOOP: setp.eq.u32 %p, %n, 0;\n"             /* 11 */
+    "  @%p bra DONE;\n"                          /* 12 */
+    "  add.u32 %s, %s, %n; sub.u32 %n, %n, 1;\n" /* 13 */
+    "  bra LOOP;\n"                              /* 14 */
+    "DONE: call (%v), twice, (%s);\n"            /* 15 */
+    "  mov.u32 %s, tile; shl.b32 %n, %t, 2; and.b32 %n, %n, 127; add.u32 %s, %s, %n;\n"
+    "  st.shared.u32 [%s], %t; bar.sync 0;\n" /* 17 */
+    "  @%odd st.global.u32 [%at], %v;\n"      /* 18 */
+    "  @!%odd st.global.u32 [%at], 7;\n"      /* 19 */
+    "  mov.u32 %n, %clock;\n"                 /* 20 */
+    "  ret;\n}\n";
+
+static int run_probes(const char *probes, const char *options) {
+    char trace[2048], arguments[256];
+    write_text("k.ptx", kernel);
+    snprintf(trace, sizeof trace,
+             "siltwin 1\ndevice h200\nmodule m k.ptx\nbuffer X u32 [128]  iota\n%s\n"
+             "launch m.k grid 2 block 64 args &X\n",
+             probes);
+    write_text("t.trace", trace);
+    snprintf(arguments, sizeof arguments, "run t.trace -o t.rec %s", options);
+    return siltwin(arguments);
+}
+
+static int show(const char *probes) {
+    cr_assert_eq(run_probes(probes, ""), 0, "%s%s", out, err);
+    return siltwin("show t.rec --events");
+}
+
+static unsigned lines(const char *text) {
+    unsigned count = 0;
+    for (; *text; text++)
+        count += *text == '\n';
+    return count;
+}
+
+Test(probe, events_carry_operands_results_and_objects) {
+    CHECK(show("probe E event of st.global*"), 0,
+          "launch 1 cta 0 warp 0 lane 1 E m:18 visit 0 st.global.u32 [%at], %v: a=&X+4 b=0x2", out);
+    /* Only the first CTA; a guard that is false records nothing. */
+    cr_assert_eq(lines(out), 64, "%s", out);
+    cr_assert(strstr(out, "warp 1 lane 30 E m:19 visit 0 st.global.u32 [%at], 7: a=&X+248 b=0x7"),
+              "%s", out);
+    cr_assert(!strstr(out, "lane 30 E m:18"), "%s", out);
+}
+
+Test(probe, registers_by_place_condition_and_bounds) {
+    CHECK(show("probe R regs %n %s %h at LOOP warp 0 lane 3 cta 1 keep 2"), 0,
+          "launch 1 cta 1 warp 0 lane 3 R m:11 visit 1 setp.eq.u32 %p, %n, 0: %n=0x2 %s=0x3 "
+          "%h=0x4200 (3)\n",
+          out);
+    cr_assert_eq(lines(out), 2, "%s", out);
+    show("probe R regs %n at m:11 lane 3..3 warp 0 last 2");
+    CHECK(0, 0, "visit 2 setp.eq.u32 %p, %n, 0: %n=0x1\n", out);
+    CHECK(0, 0, "visit 3 setp.eq.u32 %p, %n, 0: %n=0x0\n", out);
+    cr_assert_eq(lines(out), 2, "%s", out);
+    show("probe R regs %s at m:13 when %n==2 warp 0");
+    cr_assert_eq(lines(out), 16, "%s", out); /* tid % 4 is 2 or 3: once each */
+    show("probe R regs %s at m:11 skip 3 warp 0 keep 5");
+    cr_assert_eq(lines(out), 8, "%s", out); /* only tid % 4 == 3 comes four times */
+    show("probe R regs %t at m:14 when %odd==1 warp 0 cta 0..1");
+    cr_assert_eq(lines(out), 2 * 8 * 4, "%s", out); /* 1 or 3 turns */
+}
+
+Test(probe, functions_that_are_called_are_probed_too) {
+    CHECK(show("probe F event of add.u32 at m:4 warp 0 lane 3"), 0,
+          "lane 3 F m:4 visit 0 add.u32 %out, %in, %in: d=0xc (12) a=0x6 b=0x6", out);
+}
+
+Test(probe, memory_is_read_by_one_warp) {
+    CHECK(show("probe S smem 16..48 at m:18 by warp 1"), 0,
+          "cta 0 warp 1 lane 0 S m:18 visit 0 st.global.u32 [%at], %v: smem[0x10]=0x24 "
+          "smem[0x14]=0x25 smem[0x18]=0x26 smem[0x1c]=0x27\n",
+          out);
+    CHECK(show("probe G global X[3..8] at m:20 lane 0"), 0, " X[0xc]=0x", out);
+}
+
+Test(probe, the_kernel_computes_what_it_computed) {
+    cr_assert_eq(run_probes("", ""), 0);
+    cr_assert_eq(siltwin("run t.trace -o plain.rec --quiet"), 0);
+    cr_assert_eq(run_probes("probe E event of *\nprobe R regs %t %x %p at m:12\n"
+                            "probe S smem 0..128 at m:20\nprobe G global X[0..128] at m:20",
+                            ""),
+                 0, "%s%s", out, err);
+    char *probed = read_text("t.rec");
+    free(probed);
+    cr_assert_eq(siltwin("show t.rec --buffer X[0..127] --hex"), 0);
+    char *with = strdup(out);
+    cr_assert_eq(siltwin("show plain.rec --buffer X[0..127] --hex"), 0);
+    cr_assert_str_eq(out, with);
+    free(with);
+    /* The same run gives the same record, and a record runs again. */
+    cr_assert_eq(siltwin("show t.rec --digest"), 0);
+    char *digest = strdup(out);
+    cr_assert_eq(siltwin("run t.rec -o again.rec --quiet"), 0, "%s", err);
+    cr_assert_eq(siltwin("show again.rec --digest"), 0);
+    cr_assert_str_eq(out, digest);
+    free(digest);
+}
+
+Test(probe, too_many_hits_are_no_verdict_unless_bounded) {
+    CHECK(run_probes("probe E event of setp.eq.u32 keep 2", ""), 0, "as expected", out);
+    /* 65 turns with the default of 64. */
+    write_text("loop.ptx", ".version 8.0\n.target sm_90a\n.address_size 64\n"
+                           ".visible .entry k() { .reg .b32 %n; .reg .pred %p; mov.u32 %n, 65;\n"
+                           "L: sub.u32 %n, %n, 1; setp.ne.u32 %p, %n, 0; @%p bra L; ret; }\n");
+    write_text("l.trace", "siltwin 1\ndevice h200\nmodule m loop.ptx\nprobe E event of sub.u32\n"
+                          "launch m.k grid 1 block 2\n");
+    CHECK(siltwin("run l.trace"), 4,
+          "l.trace:4:1: error: no verdict: probe E overflowed in launch 1: 2 hits", err);
+}
+
+Test(probe, size_is_said_and_bounded) {
+    CHECK(run_probes("probe E event of st.global*", ""), 0, "launch 1: probes take 0.", out);
+    CHECK(run_probes("probe E event of * keep 1000000", ""), 2, "MiB, more than 256 MiB", err);
+}
+
+Test(probe, wrong_statements_are_errors_with_a_place) {
+    static const struct {
+        const char *probe, *text;
+        int status;
+    } rows[] = {
+        {"probe E event of wgmma.*", "t.trace:5:1: error: no instruction fits probe E", 2},
+        {"probe R regs %nothing at m:11", "k has no register %nothing at line 11", 2},
+        {"probe R regs %n at m:7", "the nearest are at lines 4 and 8", 2},
+        {"probe R regs %n", "expected at and a place", 2},
+        {"probe S smem 0..6 at m:18", "whole groups of 4 bytes", 2},
+        {"probe S smem 0..16 at m:18 by warp 0..1", "one warp reads memory", 2},
+        {"probe T tmem lanes 0..127 cols 0..63 at m:18", "probe tmem is not there yet", 4},
+        {"probe X event of * [sim]", "probe [sim] is not there yet", 4},
+        {"probe R regs %n at m:11 keep 1 last 1", "one of keep and last is enough", 2},
+        {"probe R regs %n at m:11 when %h==1", "%h is no integer and no predicate", 2},
+        {"probe R watch %n", "expected event, regs, smem or global", 2},
+        {"probe E event of *\nprobe E event of *", "the name 'E' is taken", 2},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const int status = run_probes(rows[i].probe, "");
+        cr_expect_eq(status, rows[i].status, "%s: %d\n%s", rows[i].probe, status, err);
+        cr_expect(strstr(err, rows[i].text), "%s:\n%s", rows[i].probe, err);
+    }
+}
+
+Test(probe, a_hang_shows_the_last_events) {
+    write_text("h.ptx", ".version 8.0\n.target sm_90a\n.address_size 64\n"
+                        ".shared .align 8 .b64 bar;\n.visible .entry k() { .reg .pred %p;\n"
+                        "mbarrier.init.shared.b64 [bar], 2; bar.sync 0;\n"
+                        "L: mbarrier.try_wait.parity.shared.b64 %p, [bar], 0;\n"
+                        "@!%p bra L; ret; }\n");
+    write_text("h.trace", "siltwin 1\ndevice h200\nmodule m h.ptx\n"
+                          "probe E event of mbarrier.*\nlaunch m.k grid 1 block 32\n");
+    CHECK(siltwin("run h.trace -o h.rec"), 1,
+          "cta 0 warp 0 lanes 0xffffffff E m:7 visit 0 mbarrier.try_wait.parity.shared.b64 %p, "
+          "[bar], 0 (still waiting): done=0x0",
+          err);
+    cr_assert_eq(siltwin("show h.rec --events"), 0);
+    cr_assert_eq(lines(out), 64, "%s", out); /* init and the last poll of each lane */
+}
