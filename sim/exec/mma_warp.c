@@ -8,7 +8,8 @@
  * mma-arith and warp/hw-H200-warp-mma): fp8 is two f16 instructions and an IEEE add, wmma.m16n16k8
  * on tf32 two instructions of k4, and wmma's mixed f16 and f32 accumulators are converted before
  * or after an f32 instruction. Of wmma's f16 fragments, which hold elements twice, the lower
- * registers count. */
+ * registers count. A B200 is taken to do the same: known of f16, bf16 and fp8, unknown of tf32
+ * m16n16k8 and of m8n8k4. */
 #include "mma_warp.h"
 
 #include <stdio.h>
@@ -88,12 +89,15 @@ static void move_accumulator(const struct warp *w, const struct xop *list,
         uint32_t *reg = xop_u32(w, op);
         unsigned shift = is_f16 ? 16 * (element % 2) : 0;
         uint32_t keep = is_f16 ? 0xffffu << (16 - shift) : 0;
+        struct mma_fragment_step at = mma_fragment_element(f, element);
         for (uint32_t lane = 0; lane < WARP_LANES; lane++) {
-            struct fragment_place at = mma_fragment_place(f, lane, element);
+            struct mma_fragment_step from = mma_fragment_lane(f, lane);
+            uint32_t major = at.major + from.major, minor = at.minor + from.minor;
+            uint32_t *cell = f->major_is_column ? &c[minor][major] : &c[major][minor];
             if (to_matrix)
-                c[at.row][at.col] = is_f16 ? reg[lane] >> shift & 0xffff : reg[lane];
+                *cell = is_f16 ? reg[lane] >> shift & 0xffff : reg[lane];
             else
-                reg[lane] = (reg[lane] & keep) | c[at.row][at.col] << shift;
+                reg[lane] = (reg[lane] & keep) | *cell << shift;
         }
     }
 }

@@ -16,13 +16,15 @@ struct form_rows {
     struct warp_mma_form form;
     unsigned element_bits, k;
     bool acc_f16;
+    unsigned sm;
     size_t count;
     char (*a)[FIELD], (*b)[FIELD];
     uint32_t *c, *d;
 };
 
 /* "mma.m16n8k8.f32.tf32.tf32.f32", perhaps with ".satfinite" behind. */
-static void read_form(struct form_rows *rows, const char *instr) {
+static void read_form(struct form_rows *rows, unsigned sm, const char *instr) {
+    rows->sm = sm;
     snprintf(rows->instr, sizeof rows->instr, "%s", instr);
     const char *shape = instr + strlen("mma."), *types = strchr(shape, '.');
     cr_assert_eq(sscanf(shape, "m16n8k%u", &rows->k), 1, "%s", instr);
@@ -113,7 +115,7 @@ static void check_form(struct form_rows *rows) {
         uint32_t *word = &c[accumulator_word(rows, i, &half)];
         put(word, bits, half, rows->c[i]);
     }
-    warp_mma_run(90, &rows->form, rows->count, (const void *const[3]){a, b, c}, d);
+    warp_mma_run(rows->sm, &rows->form, rows->count, (const void *const[3]){a, b, c}, d);
     for (size_t i = 0; i < rows->count; i++) {
         uint32_t word = d[accumulator_word(rows, i, &half)] >> (16 * half);
         word &= bits == 16 ? 0xffffu : 0xffffffffu;
@@ -124,6 +126,17 @@ static void check_form(struct form_rows *rows) {
     free(b);
     free(c);
     free(d);
+}
+
+/* Columns a, b, c, d from `column` on. */
+static void read_case(struct form_rows *rows, const struct csv *csv, size_t column) {
+    const char *a = csv_text(csv, column), *b = csv_text(csv, column + 1);
+    cr_assert_lt(rows->count, MOST_ROWS);
+    cr_assert_eq(strlen(a), rows->k * rows->element_bits / 4, "%s", rows->instr);
+    memcpy(rows->a[rows->count], a, strlen(a));
+    memcpy(rows->b[rows->count], b, strlen(b));
+    rows->c[rows->count] = (uint32_t)csv_hex(csv, column + 2);
+    rows->d[rows->count++] = (uint32_t)csv_hex(csv, column + 3);
 }
 
 Test(op_mma_sync, every_element_of_an_h200, .timeout = 300) {
@@ -139,14 +152,9 @@ Test(op_mma_sync, every_element_of_an_h200, .timeout = 300) {
             f++;
         cr_assert_lt(f, FORMS);
         if (f == form_count)
-            read_form(&forms[form_count++], instr);
+            read_form(&forms[form_count++], 90, instr);
         struct form_rows *rows = &forms[f];
-        cr_assert_lt(rows->count, MOST_ROWS);
-        cr_assert_eq(strlen(csv_text(csv, 3)), rows->k * rows->element_bits / 4, "%s", instr);
-        memcpy(rows->a[rows->count], csv_text(csv, 3), strlen(csv_text(csv, 3)));
-        memcpy(rows->b[rows->count], csv_text(csv, 4), strlen(csv_text(csv, 4)));
-        rows->c[rows->count] = (uint32_t)csv_hex(csv, 5);
-        rows->d[rows->count++] = (uint32_t)csv_hex(csv, 6);
+        read_case(rows, csv, 3);
     }
     for (size_t f = 0; f < form_count; f++) {
         check_form(&forms[f]);
@@ -155,6 +163,34 @@ Test(op_mma_sync, every_element_of_an_h200, .timeout = 300) {
     cr_assert_eq(checked, 20152);
     report_rows("mma-arith/hw-H200-all.csv.gz (mma.sync)", checked);
     csv_close(csv);
+}
+
+/* The published fp8 rows of an H200 and a B200. */
+Test(op_mma_sync, every_fp8_element_that_was_published) {
+    static const struct {
+        unsigned sm;
+        const char *name, *instr;
+    } files[] = {
+        {90, "H200-mma.sync-fp8-e4m3-acc_f16", "mma.m16n8k32.f16.e4m3.e4m3.f16"},
+        {90, "H200-mma.sync-fp8-e5m2-acc_f16", "mma.m16n8k32.f16.e5m2.e5m2.f16"},
+        {100, "B200-mma.sync-fp8-e4m3-acc_f16", "mma.m16n8k32.f16.e4m3.e4m3.f16"},
+        {100, "B200-mma.sync-fp8-e5m2-acc_f16", "mma.m16n8k32.f16.e5m2.e5m2.f16"},
+        {100, "B200-mma.sync-fp8-e4m3-acc_f32", "mma.m16n8k32.f32.e4m3.e4m3.f32"},
+        {100, "B200-mma.sync-fp8-e5m2-acc_f32", "mma.m16n8k32.f32.e5m2.e5m2.f32"},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        struct form_rows rows = {0};
+        char path[80];
+        snprintf(path, sizeof path, "mma-arith/hw-%s.csv.gz", files[i].name);
+        struct csv *csv = csv_open(path);
+        read_form(&rows, files[i].sm, files[i].instr);
+        while (csv_next(csv))
+            read_case(&rows, csv, 0);
+        cr_assert_eq(rows.count, 500);
+        check_form(&rows);
+        report_rows(path, rows.count);
+        csv_close(csv);
+    }
 }
 
 /* The words of field `text` are those of `out`. */

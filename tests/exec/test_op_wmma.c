@@ -1,4 +1,4 @@
-/* wmma through PTX: products out of memory against tests/oracle/mma-arith/hw-H200-wmma-*, loads and
+/* wmma through PTX: products out of memory against tests/oracle/mma-arith/hw-*-wmma-*, loads and
  * stores against tests/oracle/warp/hw-H200-wmma-layouts.csv.gz, and what is refused or faults. */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -17,15 +17,15 @@ static void list(struct strbuf *text, char name, unsigned count) {
     strbuf_puts(text, "}");
 }
 
-static void head(struct strbuf *text, unsigned registers, const char *type) {
+static void head(struct strbuf *text, unsigned sm, const char *type) {
     strbuf_printf(text,
-                  ".version 9.0\n.target sm_90a\n.address_size 64\n"
+                  ".version 9.0\n.target sm_%ua\n.address_size 64\n"
                   ".visible .entry k(.param .u64 p0, .param .u64 p1, .param .u64 p2, .param .u64 "
                   "p3) {\n  .reg .b64 %%p<4>, %%q, %%off;\n  .reg .b32 %%lane, %%cta, %%t, %%w, "
-                  "%%s;\n  .reg .pred %%more;\n  .reg .%s %%a<8>, %%b<8>, %%c<8>, %%d<%u>;\n"
+                  "%%s;\n  .reg .pred %%more;\n  .reg .%s %%a<8>, %%b<8>, %%c<8>, %%d<8>;\n"
                   "  .shared .align 1024 .b8 sm[%d];\n"
                   "  mov.u32 %%lane, %%tid.x;\n  mov.u32 %%cta, %%ctaid.x;\n",
-                  type, registers, MEMORY_BYTES);
+                  sm, type, MEMORY_BYTES);
     for (unsigned i = 0; i < 4; i++)
         strbuf_printf(text, "  ld.param.u64 %%p%u, [p%u];\n", i, i);
 }
@@ -33,6 +33,7 @@ static void head(struct strbuf *text, unsigned registers, const char *type) {
 /* ---- products ---- */
 
 struct product {
+    unsigned sm;
     const char *file, *shape, *types; /* behind the shape, as wmma.mma has them */
     const char *ab, *acc;
     unsigned k, digits, ab_registers, acc_registers;
@@ -40,10 +41,17 @@ struct product {
 };
 
 static const struct product products[] = {
-    {"f16-acc_f32", "m16n16k16", "f32.f32", "f16", "f32", 16, 4, 8, 8, 500},
-    {"f16-acc_f16", "m16n16k16", "f16.f16", "f16", "f16", 16, 4, 8, 4, 500},
-    {"bf16-acc_f32", "m16n16k16", "f32.bf16.bf16.f32", "bf16", "f32", 16, 4, 4, 8, 500},
-    {"tf32-acc_f32", "m16n16k8", "f32.tf32.tf32.f32", "tf32", "f32", 8, 8, 4, 8, 500},
+    {90, "H200-wmma-f16-acc_f32", "m16n16k16", "f32.f32", "f16", "f32", 16, 4, 8, 8, 500},
+    {90, "H200-wmma-f16-acc_f16", "m16n16k16", "f16.f16", "f16", "f16", 16, 4, 8, 4, 500},
+    {90, "H200-wmma-bf16-acc_f32", "m16n16k16", "f32.bf16.bf16.f32", "bf16", "f32", 16, 4, 4, 8,
+     500},
+    {90, "H200-wmma-tf32-acc_f32", "m16n16k8", "f32.tf32.tf32.f32", "tf32", "f32", 8, 8, 4, 8, 500},
+    {100, "B200-wmma-f16-acc_f32", "m16n16k16", "f32.f32", "f16", "f32", 16, 4, 8, 8, 500},
+    {100, "B200-wmma-f16-acc_f16", "m16n16k16", "f16.f16", "f16", "f16", 16, 4, 8, 4, 500},
+    {100, "B200-wmma-bf16-acc_f32", "m16n16k16", "f32.bf16.bf16.f32", "bf16", "f32", 16, 4, 4, 8,
+     500},
+    {100, "B200-wmma-tf32-acc_f32", "m16n16k8", "f32.tf32.tf32.f32", "tf32", "f32", 8, 8, 4, 8,
+     500},
 };
 
 /* Block i multiplies the i-th 16 rows of A by the i-th 16 columns of B. */
@@ -51,7 +59,7 @@ static void product_program(struct strbuf *text, const struct product *p) {
     unsigned bytes = p->digits / 2, acc_bytes = strcmp(p->acc, "f16") == 0 ? 2 : 4;
     unsigned sizes[4] = {SIDE * p->k * bytes, SIDE * p->k * bytes, SIDE * SIDE * acc_bytes,
                          SIDE * SIDE * acc_bytes};
-    head(text, 8, "b32");
+    head(text, p->sm, "b32");
     for (unsigned i = 0; i < 4; i++)
         strbuf_printf(text, "  mul.wide.u32 %%off, %%cta, %u;\n  add.u64 %%p%u, %%p%u, %%off;\n",
                       sizes[i], i, i);
@@ -93,7 +101,7 @@ static void check_product(const struct product *p) {
     size_t ab_bytes = blocks * SIDE * p->k * bytes, c_bytes = blocks * SIDE * SIDE * acc_bytes;
     uint8_t *a = calloc(1, ab_bytes), *b = calloc(1, ab_bytes), *c = calloc(1, c_bytes);
     uint32_t *expected = calloc(p->rows, sizeof *expected);
-    snprintf(path, sizeof path, "mma-arith/hw-H200-wmma-%s.csv.gz", p->file);
+    snprintf(path, sizeof path, "mma-arith/hw-%s.csv.gz", p->file);
     struct csv *csv = csv_open(path);
     for (; csv_next(csv); at++) {
         cr_assert_lt(at, p->rows);
@@ -105,7 +113,7 @@ static void check_product(const struct product *p) {
     }
     cr_assert_eq(at, p->rows);
     product_program(&text, p);
-    struct sim_run run = sim_run_open(90, strbuf_text(&text));
+    struct sim_run run = sim_run_open(p->sm, strbuf_text(&text));
     uint64_t params[4] = {sim_run_buffer(&run, a, ab_bytes), sim_run_buffer(&run, b, ab_bytes),
                           sim_run_buffer(&run, c, c_bytes), sim_run_buffer(&run, NULL, c_bytes)};
     sim_run_ok(&run,
@@ -128,7 +136,7 @@ static void check_product(const struct product *p) {
     free(expected);
 }
 
-Test(op_wmma, every_product_of_an_h200) {
+Test(op_wmma, every_product_of_silicon) {
     for (size_t i = 0; i < sizeof products / sizeof products[0]; i++)
         check_product(&products[i]);
 }
@@ -163,7 +171,7 @@ static void move_program(struct strbuf *text, const struct csv *csv) {
     const char *space = strcmp(csv_text(csv, 5), "generic") == 0 ? "" : csv_text(csv, 5);
     bool shared = strcmp(space, ".shared") == 0;
     unsigned bytes = bits_of(csv_text(csv, 4)) == 64 ? 8 : 4;
-    head(text, 8, bytes == 8 ? "f64" : "b32");
+    head(text, 90, bytes == 8 ? "f64" : "b32");
     if (shared)
         copy_shared(text, true);
     strbuf_printf(text,
@@ -253,7 +261,7 @@ Test(op_wmma, every_load_and_store_of_an_h200) {
 
 static enum fault_kind fault_of(const char *statements) {
     struct strbuf text = {0};
-    head(&text, 8, "b32");
+    head(&text, 90, "b32");
     strbuf_printf(&text, "%s\n  ret;\n}\n", statements);
     struct sim_run run = sim_run_open(90, strbuf_text(&text));
     uint64_t params[4] = {sim_run_buffer(&run, NULL, MEMORY_BYTES), 0, 0, 0};
