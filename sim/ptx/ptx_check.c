@@ -68,7 +68,7 @@ static bool is_unsupported(struct ptx_parser *p, const struct ptx_mnemonic *mnem
 bool ptx_check_insn(struct ptx_parser *p, const struct ptx_mnemonic *mnemonic,
                     struct ptx_place place, struct ir_insn *insn) {
     struct ptx_misfit deepest = {0};
-    const struct isa_pattern *nearest = NULL;
+    const struct isa_pattern *nearest = mnemonic->matches[0].pattern; /* there is one at least */
     for (uint32_t i = 0; i < mnemonic->match_count; i++) {
         const struct isa_pattern *pattern = mnemonic->matches[i].pattern;
         struct ptx_misfit misfit = {0};
@@ -79,7 +79,7 @@ bool ptx_check_insn(struct ptx_parser *p, const struct ptx_mnemonic *mnemonic,
                 return false;
             return !pattern->has_args || ptx_check_call(p, insn, place);
         }
-        if (nearest == NULL || misfit.depth > deepest.depth) {
+        if (i == 0 || misfit.depth > deepest.depth) {
             deepest = misfit;
             nearest = pattern;
         }
