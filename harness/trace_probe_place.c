@@ -1,6 +1,7 @@
 /* From probes to the instructions that they watch, and the modules' text with their code put in. */
 #include <ctype.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -242,9 +243,13 @@ static bool no_place(struct trace_reader *r, const struct trace_probe *probe) {
             if (line > probe->at.number && (!above || line < above))
                 above = line;
         }
-    return scan_fail_at(r, &probe->place, EXIT_USAGE,
-                        "no instruction begins at %s:%u; the nearest are at lines %u and %u",
-                        probe->at.name, probe->at.number, below, above);
+    char near[64];
+    if (below && above)
+        snprintf(near, sizeof near, "; the nearest are at lines %u and %u", below, above);
+    else
+        snprintf(near, sizeof near, "; the nearest is at line %u", below ? below : above);
+    return scan_fail_at(r, &probe->place, EXIT_USAGE, "no instruction begins at %s:%u%s",
+                        probe->at.name, probe->at.number, below || above ? near : "");
 }
 
 static bool check_sizes(struct trace_reader *r) {

@@ -196,6 +196,8 @@ Test(probe, wrong_statements_are_errors_with_a_place) {
         {"probe E event of wgmma.*", "t.trace:5:1: error: no instruction fits probe E", 2},
         {"probe R regs %nothing at m:11", "k has no register %nothing at line 11", 2},
         {"probe R regs %n at m:7", "the nearest are at lines 4 and 8", 2},
+        {"probe R regs %n at m:9999", "the nearest is at line ", 2},
+        {"probe R regs %n at m:1", "the nearest is at line ", 2},
         {"probe R regs %n", "expected at and a place", 2},
         {"probe S smem 0..6 at m:18", "whole groups of 4 bytes", 2},
         {"probe S smem 0..16 at m:18 by warp 0..1", "one warp reads memory", 2},
