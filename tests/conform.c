@@ -2,10 +2,12 @@
  * or compared with the simulator word for word.
  *
  *   conform [--on sim|gpu] [--driver PATH] [--family NAME] [--cases N] [--seed S]
- *           [--record FILE] [--against FILE] [--compare PATH] [--forms FILE] [--batch N]
+ *           [--record FILE] [--against FILE] [--compare PATH] [--show N] [--forms FILE]
+ *           [--batch N]
  *
  * --cases is per family (default 4096; with --against: all that were recorded). --compare runs the
- * same batches on a second driver, the simulator's libcuda.so.1, and shows words that differ.
+ * same batches on a second driver, the simulator's libcuda.so.1, and shows words of --show cases
+ * (default 6) that differ.
  * --batch N runs that batch alone. Exit status 0, 1 after a difference, 2 for wrong usage, 3
  * without a machine. */
 #include <inttypes.h>
@@ -18,12 +20,12 @@
 #include "device.h"
 #include "siltwin_sim.h"
 
-enum { SHOWN_MAX = 6, WORDS_SHOWN = 4 };
+enum { WORDS_SHOWN = 4 };
 
 struct options {
     bool on_gpu, one_batch;
     const char *driver_path, *compare_path, *family, *record, *against, *forms_path;
-    uint64_t cases, seed, batch;
+    uint64_t cases, seed, batch, show;
 };
 
 struct machine {
@@ -31,9 +33,24 @@ struct machine {
     struct device device;
 };
 
+/* Refused tensor maps are cases here, not news. */
+static void keep_quiet(void *ctx, const char *line) {
+    (void)ctx;
+    (void)line;
+}
+
+/* What a simulator knows about a launch that failed. */
+static const char *last_report(const struct driver *driver) {
+    siltwin_sim_last_report *report;
+    void *found = driver_extension(driver, "siltwinSimLastReport");
+    memcpy(&report, &found, sizeof found);
+    return found != NULL ? report() : "";
+}
+
 static bool open_machine(const char *path, struct machine *machine) {
     struct host_error error = {0};
     siltwin_sim_set_run *set_run;
+    siltwin_sim_set_log *set_log;
     setenv("SILTWIN_DEVICE", "h200", 1);
     if (!driver_open(&machine->driver, path, &error) ||
         !device_open(&machine->driver, 0, &machine->device, &error)) {
@@ -43,7 +60,11 @@ static bool open_machine(const char *path, struct machine *machine) {
     void *found = driver_extension(&machine->driver, "siltwinSimSetRun");
     memcpy(&set_run, &found, sizeof found);
     struct siltwin_sim_run run = {.struct_bytes = sizeof run, .pattern_seed = 1};
-    return found == NULL || set_run(&run) == 0;
+    if (found == NULL)
+        return true; /* a GPU */
+    found = driver_extension(&machine->driver, "siltwinSimSetLog");
+    memcpy(&set_log, &found, sizeof found);
+    return set_run(&run) == 0 && set_log(keep_quiet, NULL) == 0;
 }
 
 /* Shows a case of which the two machines disagree. */
@@ -69,15 +90,15 @@ static void show(const struct conform_family *family, const struct conform_batch
 
 /* Cases of the batch that differ on the second machine. */
 static uint64_t compare(const struct conform_family *family, const struct conform_batch *batch,
-                        const struct driver *second, uint8_t *room, unsigned *shown) {
+                        const struct driver *second, uint8_t *room, uint64_t *to_show) {
     struct conform_batch other = *batch;
     struct host_error error = {0};
     uint64_t different = 0;
     other.driver = second;
     other.results = room;
     if (!conform_run(family, &other, &error)) {
-        printf("%s batch %" PRIu64 ", second machine: %s\n", family->name, batch->number,
-               error.text);
+        printf("%s batch %" PRIu64 ", second machine: %s\n%s\n", family->name, batch->number,
+               error.text, last_report(second));
         return family->batch_cases;
     }
     for (uint32_t i = 0; i < family->batch_cases; i++) {
@@ -85,8 +106,10 @@ static uint64_t compare(const struct conform_family *family, const struct confor
                    batch->case_bytes) == 0)
             continue;
         different++;
-        if ((*shown)++ < SHOWN_MAX)
+        if (*to_show > 0) {
+            --*to_show;
             show(family, batch, &other, i);
+        }
     }
     return different;
 }
@@ -97,14 +120,12 @@ static bool run_family(const struct options *options, const struct conform_famil
     struct host_error error = {0};
     const size_t bytes = family->batch_cases * family->case_bytes;
     uint8_t *results = malloc(bytes), *room = malloc(bytes);
-    unsigned shown = 0;
+    uint64_t to_show = options->show;
     struct conform_batch batch = {.driver = &machine->driver,
                                   .forms_path = options->forms_path,
                                   .seed = options->seed,
                                   .results = results};
     uint64_t batches = (options->cases + family->batch_cases - 1) / family->batch_cases;
-    if (family->batches_max != 0 && batches > family->batches_max)
-        batches = family->batches_max;
     *answers = (struct conform_answers){.family = family};
     answers->hashes = calloc((size_t)batches * conform_blocks(family), sizeof(uint64_t));
     bool good = results != NULL && room != NULL && answers->hashes != NULL;
@@ -114,13 +135,14 @@ static bool run_family(const struct options *options, const struct conform_famil
         batch.number = i;
         good = conform_run(family, &batch, &error);
         if (!good) {
-            fprintf(stderr, "%s batch %" PRIu64 ": %s\n", family->name, i, error.text);
+            fprintf(stderr, "%s batch %" PRIu64 ": %s\n%s\n", family->name, i, error.text,
+                    last_report(&machine->driver));
             break;
         }
         conform_hash(family, &batch, answers->hashes + i * conform_blocks(family));
         answers->batches = i + 1;
         if (second != NULL)
-            *different += compare(family, &batch, &second->driver, room, &shown);
+            *different += compare(family, &batch, &second->driver, room, &to_show);
     }
     free(results);
     free(room);
@@ -188,7 +210,8 @@ static int replay_all(const struct options *options, const struct machine *machi
             continue;
         if (!conform_replay(&machine->driver, options->forms_path, &record, answers, options->cases,
                             &tally, &error)) {
-            fprintf(stderr, "%s: %s\n", answers->family->name, error.text);
+            fprintf(stderr, "%s: %s\n%s\n", answers->family->name, error.text,
+                    last_report(&machine->driver));
             status = 1;
             break;
         }
@@ -209,7 +232,7 @@ static int replay_all(const struct options *options, const struct machine *machi
 static _Noreturn void usage(void) {
     fprintf(stderr, "usage: conform [--on sim|gpu] [--driver PATH] [--family NAME] [--cases N] "
                     "[--seed S]\n               [--record FILE | --against FILE] [--compare PATH] "
-                    "[--forms FILE] [--batch N]\nfamilies:");
+                    "[--show N]\n               [--forms FILE] [--batch N]\nfamilies:");
     for (const struct conform_family *family = conform_families; family->name != NULL; family++)
         fprintf(stderr, " %s", family->name);
     fputc('\n', stderr);
@@ -235,6 +258,8 @@ static void set_option(struct options *options, const char *name, const char *va
         options->cases = number(value);
     } else if (strcmp(name, "--seed") == 0) {
         options->seed = number(value);
+    } else if (strcmp(name, "--show") == 0) {
+        options->show = number(value);
     } else if (strcmp(name, "--batch") == 0) {
         options->one_batch = true;
         options->batch = number(value);
@@ -252,7 +277,7 @@ static void set_option(struct options *options, const char *name, const char *va
 }
 
 int main(int argc, char **argv) {
-    struct options options = {.seed = 1, .forms_path = "tests/oracle/scalar/forms.csv"};
+    struct options options = {.seed = 1, .show = 6, .forms_path = "tests/oracle/scalar/forms.csv"};
     struct machine machine = {0}, second = {0};
     static char beside[4096];
     for (int i = 1; i < argc; i += 2) {

@@ -29,17 +29,13 @@ static const char *bad_pointer(const CUtensorMap *map, cuuint32_t rank, const cu
 static CUresult judge(const char *call, const struct tmap *tmap) {
     struct tmap_finding findings[TMAP_FINDINGS_MAX];
     size_t count = tmap_check(tmap, arch(), findings);
-    CUresult code = count ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
     for (size_t i = 0; i < count; i++) {
         struct strbuf text = {0};
         tmap_describe(&text, &findings[i]);
-        cu_log("%s: %s%s", call, strbuf_text(&text),
-               findings[i].unknown ? " (what hardware does is not known)" : "");
+        cu_log("%s: %s", call, strbuf_text(&text));
         strbuf_free(&text);
-        if (!findings[i].unknown)
-            code = CUDA_ERROR_INVALID_VALUE;
     }
-    return code;
+    return count ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 CUresult do_cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
@@ -90,7 +86,7 @@ CUresult do_cuTensorMapReplaceAddress(CUtensorMap *map, void *address) {
         tmap_describe(&text, &finding);
         cu_log("cuTensorMapReplaceAddress: %s", strbuf_text(&text));
         strbuf_free(&text);
-        return finding.unknown ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+        return CUDA_ERROR_INVALID_VALUE;
     }
     memcpy(map->opaque, image, sizeof image);
     return CUDA_SUCCESS;

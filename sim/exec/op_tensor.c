@@ -154,9 +154,8 @@ static bool read_map(struct warp *w, const struct xinsn *x, const struct xop *op
         return true;
     struct strbuf text = {0};
     tmap_describe(&text, &finding);
-    warp_fault(w, x, finding.unknown ? FAULT_UNSUPPORTED : FAULT_ILLEGAL_INSTRUCTION,
-               UINT32_C(1) << lane, "the tensor map at 0x%" PRIx64 " is not valid: %s", address,
-               strbuf_text(&text));
+    warp_fault(w, x, FAULT_ILLEGAL_INSTRUCTION, UINT32_C(1) << lane,
+               "the tensor map at 0x%" PRIx64 " is not valid: %s", address, strbuf_text(&text));
     strbuf_free(&text);
     return false;
 }

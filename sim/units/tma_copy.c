@@ -18,15 +18,14 @@ enum {
     FILL_NAN = 0x7ff7,                     /* in every 16-bit half, H200 observation 28 */
 };
 
-/* The tf32 of an f32 word as a load makes it: nearest, from the 13 low bits; no NaN but one
- * (observation 29). No data has a tie: that it goes away from zero is the formula's, not silicon's.
- */
+/* The tf32 of an f32 word as a load makes it: nearest even, from the 13 low bits; no NaN but one
+ * (observation 29; ties: traces/silicon/observations.md). */
 static uint32_t tf32_word(uint32_t word) {
     if ((word & 0x7fffffff) > 0x7f800000)
         return 0x7fffe000;
     if ((word & 0x7f800000) == 0x7f800000)
         return word;
-    return (word + 0x1000) & 0xffffe000;
+    return (word + 0xfff + (word >> 13 & 1)) & 0xffffe000;
 }
 
 static void round_to_tf32(uint8_t *row, uint32_t bytes) {

@@ -64,8 +64,8 @@ static uint64_t reduce_integer(enum tma_reduce_op op, bool is_signed, uint64_t o
 
 static uint32_t reduce_32(enum tma_reduce_op op, enum tmap_type type, uint32_t old,
                           uint32_t source) {
-    if (type == TMAP_FLOAT32)
-        return num_f32_flush(num_f32_add(num_f32_flush(old), num_f32_flush(source), NUM_RN));
+    if (type == TMAP_FLOAT32) /* keeps subnormals, where atom.add.f32 flushes them */
+        return num_f32_add(old, source, NUM_RN);
     if (type == TMAP_INT32)
         return (uint32_t)reduce_integer(op, true, (uint64_t)(int32_t)old,
                                         (uint64_t)(int32_t)source);
@@ -74,8 +74,12 @@ static uint32_t reduce_32(enum tma_reduce_op op, enum tmap_type type, uint32_t o
 
 static uint64_t reduce_64(enum tma_reduce_op op, enum tmap_type type, uint64_t old,
                           uint64_t source) {
-    return type == TMAP_FLOAT64 ? num_f64_add(old, source, NUM_RN)
-                                : reduce_integer(op, type == TMAP_INT64, old, source);
+    if (type != TMAP_FLOAT64)
+        return reduce_integer(op, type == TMAP_INT64, old, source);
+    /* A NaN stays as it is, a signalling one too. Of two the first: no data has two. */
+    if (num_f64_is_nan(old))
+        return old;
+    return num_f64_is_nan(source) ? source : num_f64_add(old, source, NUM_RN);
 }
 
 void tma_reduce(enum tma_reduce_op op, enum tmap_type type, uint8_t *dst, const uint8_t *src,

@@ -41,10 +41,9 @@ enum {
     TMAP_ELEMENT_STRIDE_MAX = 8,
     TMAP_L2_PROMOTION_MAX = 3,
     TMAP_FINDINGS_MAX = 32,
-    /* The largest box that an H200 took and the smallest that it refused, bytes with the element
-     * strides applied (oracle tma/hw-H200-encode). What is between is unknown. */
-    TMAP_BOX_BYTES_SEEN_GOOD = 196608,
-    TMAP_BOX_BYTES_SEEN_BAD = 391680,
+    /* Bytes of box / element stride elements along each dimension, the quotient cut: an H200 takes
+     * 233472, the shared memory of an SM, and refuses 233856 (traces/silicon/observations.md). */
+    TMAP_BOX_BYTES_MAX = 233472,
 };
 
 /* A tiled tensor map in clear. Index 0 is the innermost dimension; entries from `rank` on are not
@@ -69,11 +68,10 @@ struct tmap_finding {
     const char *text; /* what the rule is */
     int dimension;    /* index into the argument, -1 where it has none */
     uint64_t value;   /* what was given */
-    bool unknown;     /* not a known violation: no source says what hardware does */
 };
 
 /* All rules that `map` breaks on `arch`, in the order of the arguments, at most TMAP_FINDINGS_MAX;
- * returns how many. No finding: the driver accepts the map. Any that is not `unknown`: it returns
+ * returns how many. No finding: the driver accepts the map. Any: it returns
  * CUDA_ERROR_INVALID_VALUE. Source: reference of cuTensorMapEncodeTiled, corrected by the 12,000
  * results in oracle tma/hw-H200-encode. */
 size_t tmap_check(const struct tmap *map, enum tmap_arch arch,

@@ -45,7 +45,6 @@ struct conform_family {
     const char *name;
     uint32_t batch_cases; /* a multiple of CONFORM_BLOCK */
     size_t case_bytes;
-    uint64_t batches_max; /* 0: as many as wanted */
     bool (*run)(struct conform_batch *batch, struct host_error *error);
     /* One line about a case, for whoever looks into a difference. */
     void (*describe)(const struct conform_batch *batch, uint32_t index, char *text, size_t size);
@@ -86,5 +85,21 @@ struct conform_format {
     unsigned bits, exponent_bits, mantissa_bits; /* no exponent: an integer */
 };
 struct conform_masks conform_masks_of(struct conform_random *random, struct conform_format format);
+
+/* The same for pairs of words, `bits` up to 64 (integers and unknown formats: any words), and words
+ * of memory made so. */
+void conform_pair_of(struct conform_random *random, struct conform_format format, uint32_t keep[2],
+                     uint32_t set[2]);
+void conform_fill(uint32_t seed, const uint32_t keep[2], const uint32_t set[2], uint8_t *bytes,
+                  size_t size);
+
+/* PTX that fills `rows` * 2048 bytes of shared memory
+ * from [%sm] on by 128 threads %t with words of %seed masked by %k0, %k1 and set by %s0, %s1.
+ * CONFORM_FILL_REGISTERS declares what it uses. */
+#define CONFORM_FILL_REGISTERS                                                                     \
+    "  .reg .pred %fp;\n  .reg .b32 %fa, %fc, %fg, %fh, %fi, %fv<4>, %k<2>, %s<2>, %sm, %seed, "   \
+    "%t;\n"
+struct strbuf;
+void conform_put_fill(struct strbuf *out, unsigned rows);
 
 #endif

@@ -5,6 +5,7 @@
 #include "conform.h"
 #include "launch.h"
 #include "module.h"
+#include "strbuf.h"
 
 struct conform_random conform_random_of(const struct conform_batch *batch, const char *family,
                                         uint32_t index) {
@@ -142,4 +143,47 @@ struct conform_masks conform_masks_of(struct conform_random *random, struct conf
         masks.set[1] = repeated(special(random, format), format.bits);
     }
     return masks;
+}
+
+void conform_pair_of(struct conform_random *random, struct conform_format format, uint32_t keep[2],
+                     uint32_t set[2]) {
+    for (unsigned i = 0; i < 2; i++) {
+        keep[i] = UINT32_MAX;
+        set[i] = 0;
+        if (format.exponent_bits == 0 || (format.bits == 64 && i == 0))
+            continue;
+        struct conform_masks masks = conform_masks_of(
+            random, format.bits == 64 ? (struct conform_format){32, 11, 20} : format);
+        keep[i] = masks.keep[0];
+        set[i] = masks.set[0];
+    }
+}
+
+void conform_fill(uint32_t seed, const uint32_t keep[2], const uint32_t set[2], uint8_t *bytes,
+                  size_t size) {
+    for (uint32_t i = 0; i < size / 4; i++) {
+        uint32_t word = (uint32_t)hash_mix64((uint64_t)seed << 32 | i);
+        word = (word & keep[i % 2]) | set[i % 2];
+        memcpy(bytes + 4 * (size_t)i, &word, 4);
+    }
+}
+
+void conform_put_fill(struct strbuf *out, unsigned rows) {
+    strbuf_puts(out, "  shl.b32 %fa, %t, 4;\n  add.u32 %fa, %fa, %sm;\n"
+                     "  shl.b32 %fc, %t, 2;\n  add.u32 %fc, %fc, %seed;\n"
+                     "  mov.u32 %fi, 0;\nCONFORM_FILL:\n");
+    for (unsigned w = 0; w < 4; w++)
+        strbuf_printf(out,
+                      "  add.u32 %%fg, %%fc, %u;\n  mul.lo.u32 %%fg, %%fg, 0x9e3779b1;\n"
+                      "  shr.u32 %%fh, %%fg, 15;\n  xor.b32 %%fg, %%fg, %%fh;\n"
+                      "  mul.lo.u32 %%fg, %%fg, 0x85ebca77;\n  shr.u32 %%fh, %%fg, 13;\n"
+                      "  xor.b32 %%fg, %%fg, %%fh;\n  and.b32 %%fg, %%fg, %%k%u;\n"
+                      "  or.b32 %%fv%u, %%fg, %%s%u;\n",
+                      w, w % 2, w, w % 2);
+    strbuf_printf(out,
+                  "  st.shared.v4.b32 [%%fa], {%%fv0, %%fv1, %%fv2, %%fv3};\n"
+                  "  add.u32 %%fa, %%fa, 2048;\n  add.u32 %%fc, %%fc, 512;\n"
+                  "  add.u32 %%fi, %%fi, 1;\n  setp.lt.u32 %%fp, %%fi, %u;\n"
+                  "  @%%fp bra CONFORM_FILL;\n",
+                  rows);
 }

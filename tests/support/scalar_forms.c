@@ -52,10 +52,9 @@ static void parse_form(const char *line, struct scalar_form *form) {
     }
 }
 
-static void read_forms(struct scalar_oracle *oracle) {
+void scalar_forms_read(struct scalar_oracle *oracle, const char *path) {
     char line[LINE_BYTES];
-    snprintf(line, sizeof line, "%s/tests/oracle/scalar/forms.csv", SILTWIN_ROOT);
-    FILE *file = fopen(line, "r");
+    FILE *file = fopen(path, "r");
     if (file == NULL || fgets(line, sizeof line, file) == NULL)
         give_up("forms.csv cannot be read");
     while (fgets(line, sizeof line, file) != NULL) {
@@ -70,7 +69,7 @@ static void read_forms(struct scalar_oracle *oracle) {
 
 struct scalar_oracle scalar_oracle_open(void) {
     struct scalar_oracle oracle = {0};
-    read_forms(&oracle);
+    scalar_forms_read(&oracle, SILTWIN_ROOT "/tests/oracle/scalar/forms.csv");
     struct csv *csv = csv_open("scalar/hw-H200-scalar.csv.gz");
     size_t id = csv_column(csv, "id"), out = csv_column(csv, "d");
     size_t in[SCALAR_OPERANDS_MAX] = {csv_column(csv, "a"), csv_column(csv, "b"),

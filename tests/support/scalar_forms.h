@@ -31,6 +31,8 @@ struct scalar_oracle {
     size_t row_count;
 };
 
+/* The forms alone, from the file at `path`. */
+void scalar_forms_read(struct scalar_oracle *oracle, const char *path);
 struct scalar_oracle scalar_oracle_open(void);
 void scalar_oracle_close(struct scalar_oracle *oracle);
 

@@ -223,20 +223,43 @@ Test(tma, reduction_types_as_on_an_h200) {
     cr_assert_eq(tma_begin(&walk, &map, &r), TMA_UNKNOWN_REDUCE_ARITHMETIC);
 }
 
-/* H200 observation 29: tf32 rounding of a load, with NaN and Inf. */
+/* Reductions keep what other instructions do not: f32 subnormals, f64 signalling NaN. */
+Test(tma, reductions_keep_subnormals_and_nan) {
+    static const uint32_t old32[4] = {0x00683c55, 0x80000001, 0x00800001, 0x00000000};
+    static const uint32_t source32[4] = {0x004f153a, 0x80000001, 0x80800000, 0x80000001};
+    static const uint32_t want32[4] = {0x00b7518f, 0x80000002, 0x00000001, 0x80000001};
+    static const uint64_t old64[2] = {UINT64_C(0x7ff22d0200000000), UINT64_C(0x5f29b3b000000000)};
+    static const uint64_t source64[2] = {UINT64_C(0x01f0701a00000000),
+                                         UINT64_C(0xfff6bbec00000000)};
+    uint32_t words[4];
+    uint64_t longs[2];
+    memcpy(words, old32, sizeof words);
+    tma_reduce(TMA_REDUCE_ADD, TMAP_FLOAT32, (uint8_t *)words, (const uint8_t *)source32,
+               sizeof words);
+    cr_assert_eq(memcmp(words, want32, sizeof words), 0);
+    memcpy(longs, old64, sizeof longs);
+    tma_reduce(TMA_REDUCE_ADD, TMAP_FLOAT64, (uint8_t *)longs, (const uint8_t *)source64,
+               sizeof longs);
+    cr_assert_eq(longs[0], old64[0]);
+    cr_assert_eq(longs[1], source64[1]);
+}
+
+/* H200 observation 29: tf32 rounding of a load, with NaN and Inf; ties go to even. */
 Test(tma, loads_round_to_tf32) {
-    static const uint32_t in[4] = {0x3f801000, 0xff800001, 0xff800000, 0x00000fff};
-    static const uint32_t want[4] = {0x3f802000, 0x7fffe000, 0xff800000, 0};
+    static const uint32_t in[8] = {0x3f801000, 0xff800001, 0xff800000, 0x00000fff,
+                                   0x3f803000, 0x3f801001, 0x3f802fff, 0};
+    static const uint32_t want[8] = {0x3f800000, 0x7fffe000, 0xff800000, 0,
+                                     0x3f804000, 0x3f802000, 0x3f802000, 0};
     struct tmap map = {.global_address = buffer_address,
                        .type = TMAP_TFLOAT32,
                        .rank = 1,
-                       .dim_elems = {4},
-                       .box_elems = {4},
+                       .dim_elems = {8},
+                       .box_elems = {8},
                        .element_stride = {1}};
     struct tma_request r = {.kind = TMA_LOAD, .rank = 1};
     struct tma_walk walk;
     struct tma_step step;
-    uint32_t out[4];
+    uint32_t out[8];
     cr_assert_eq(tma_begin(&walk, &map, &r), TMA_OK);
     cr_assert(tma_next(&walk, &step));
     tma_step_load(&walk, &step, (uint8_t *)out, (const uint8_t *)in);
