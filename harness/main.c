@@ -40,12 +40,16 @@ static void own_bug(int signal_number) {
     _exit(EXIT_OUR_BUG);
 }
 
-static void catch_own_bugs(void) {
-#ifndef __SANITIZE_ADDRESS__ /* whose report says more */
-    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        signal(signals[i], own_bug);
+#ifdef __SANITIZE_ADDRESS__
+enum { SANITIZED = 1 }; /* the sanitizer's report says more */
+#else
+enum { SANITIZED = 0 };
 #endif
+
+static void catch_own_bugs(void) {
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    for (size_t i = 0; !SANITIZED && i < sizeof signals / sizeof *signals; i++)
+        signal(signals[i], own_bug);
 }
 
 int main(int argc, char **argv) {
