@@ -16,26 +16,64 @@
 #include "stats_print.h"
 
 /* The parameters as the entry lays them out. */
-static uint8_t *pack(const struct run *run, const struct trace_launch *launch, size_t *size) {
-    const struct ir_module *ir = run->trace->modules.items[launch->module].ir;
+static uint8_t *pack(const struct run_memory *memory, const struct trace_launch *launch,
+                     size_t *size) {
+    const struct ir_module *ir = memory->trace->modules.items[launch->module].ir;
     *size = launch->entry->param_bytes;
     uint8_t *block = calloc(1, *size ? *size : 1);
     for (size_t i = 0; block && i < launch->arg_count; i++) {
         const uint64_t at =
             launch->packed ? 0 : ir->symbols[launch->entry->params[i].index].offset_bytes;
-        run_memory_resolve(&run->memory, &launch->args[i], block + at);
+        run_memory_resolve(memory, &launch->args[i], block + at);
     }
     return block;
 }
 
 /* Where each parameter begins in that block. */
-static uint32_t *param_offsets(const struct run *run, const struct trace_launch *launch) {
-    const struct ir_module *ir = run->trace->modules.items[launch->module].ir;
+static uint32_t *param_offsets(const struct run_memory *memory, const struct trace_launch *launch) {
+    const struct ir_module *ir = memory->trace->modules.items[launch->module].ir;
     const uint32_t count = launch->entry->param_count;
     uint32_t *offsets = malloc((count ? count : 1) * sizeof *offsets);
     for (uint32_t i = 0; offsets && i < count; i++)
         offsets[i] = (uint32_t)ir->symbols[launch->entry->params[i].index].offset_bytes;
     return offsets;
+}
+
+CUresult run_launch_args(const struct run_memory *memory, const struct trace_launch *launch,
+                         struct run_launch_args *args, struct host_error *error) {
+    size_t param_bytes;
+    *args = (struct run_launch_args){0};
+    CUfunction function =
+        module_function(&memory->modules[launch->module], launch->entry->name, error);
+    if (!function)
+        return error->code;
+    args->params = pack(memory, launch, &param_bytes);
+    args->offsets = param_offsets(memory, launch);
+    if (!args->params || !args->offsets) {
+        result_message(error, "no memory left");
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    args->desc = (struct launch_desc){
+        .function = function,
+        .dynamic_smem_bytes = launch->smem_bytes,
+        .cooperative = launch->attrs & ATTR_COOPERATIVE,
+        .programmatic = launch->attrs & ATTR_PROGRAMMATIC,
+        .priority = launch->priority,
+        .params = args->params,
+        .params_bytes = param_bytes,
+        .param_offsets = args->offsets,
+        .param_count = launch->entry->param_count,
+    };
+    memcpy(args->desc.grid, launch->grid, sizeof args->desc.grid);
+    memcpy(args->desc.block, launch->block, sizeof args->desc.block);
+    memcpy(args->desc.cluster, launch->cluster, sizeof args->desc.cluster);
+    return CUDA_SUCCESS;
+}
+
+void run_launch_args_free(struct run_launch_args *args) {
+    free(args->params);
+    free(args->offsets);
+    *args = (struct run_launch_args){0};
 }
 
 /* A kernel on a GPU that nobody gave a time. */
@@ -107,41 +145,19 @@ static void watchdog_stop(struct watchdog *dog) {
 static CUresult launch_and_wait(struct run *run, const struct trace_launch *launch,
                                 const struct probe_run *probes, struct host_error *error) {
     const struct driver *driver = &run->machine->driver;
-    size_t param_bytes;
-    CUfunction function =
-        module_function(&run->memory.modules[launch->module], launch->entry->name, error);
-    if (!function)
-        return error->code;
-    uint8_t *params = pack(run, launch, &param_bytes);
-    uint32_t *offsets = param_offsets(run, launch);
-    if (!params || !offsets) {
-        free(params);
-        free(offsets);
-        result_message(error, "no memory left");
-        return CUDA_ERROR_OUT_OF_MEMORY;
+    struct run_launch_args args;
+    CUresult code = run_launch_args(&run->memory, launch, &args, error);
+    if (code != CUDA_SUCCESS) {
+        run_launch_args_free(&args);
+        return code;
     }
-    struct launch_desc desc = {
-        .function = function,
-        .dynamic_smem_bytes = launch->smem_bytes,
-        .cooperative = launch->attrs & ATTR_COOPERATIVE,
-        .programmatic = launch->attrs & ATTR_PROGRAMMATIC,
-        .priority = launch->priority,
-        .params = params,
-        .params_bytes = param_bytes,
-        .param_offsets = offsets,
-        .param_count = launch->entry->param_count,
-    };
-    memcpy(desc.grid, launch->grid, sizeof desc.grid);
-    memcpy(desc.block, launch->block, sizeof desc.block);
-    memcpy(desc.cluster, launch->cluster, sizeof desc.cluster);
     struct watchdog dog;
     watchdog_start(&dog, launch, run, probes);
-    CUresult code = launch_kernel(driver, &desc, error);
+    code = launch_kernel(driver, &args.desc, error);
     if (code == CUDA_SUCCESS && launch_wait(driver, NULL, 0, error) != LAUNCH_DONE)
         code = error->code;
     watchdog_stop(&dog);
-    free(params);
-    free(offsets);
+    run_launch_args_free(&args);
     return code;
 }
 

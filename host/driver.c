@@ -100,6 +100,19 @@ void *driver_extension(const struct driver *driver, const char *name) {
     return dlsym(driver->library, name);
 }
 
+void *driver_library_open(const char *name) {
+    return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+void *driver_library_symbol(void *library, const char *name) {
+    return dlsym(library, name);
+}
+
+void driver_library_close(void *library) {
+    if (library)
+        dlclose(library);
+}
+
 void driver_close(struct driver *driver) {
     if (driver->library)
         dlclose(driver->library);

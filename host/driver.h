@@ -33,6 +33,12 @@ bool driver_open(struct driver *driver, const char *path, struct host_error *err
 /* A symbol of the library that is no part of the driver API, NULL when it has none of that name. */
 void *driver_extension(const struct driver *driver, const char *name);
 
+/* Other libraries that a machine may have (cuBLAS): NULL when there is none of that name. Closing
+ * NULL is fine. */
+void *driver_library_open(const char *name);
+void *driver_library_symbol(void *library, const char *name);
+void driver_library_close(void *library);
+
 /* Unloads the library. Everything made through it must be gone. A zeroed struct is fine. */
 void driver_close(struct driver *driver);
 

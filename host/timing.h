@@ -16,6 +16,19 @@ struct timing {
 /* Median, extremes and spread of `count` (at least 1) times; sorts them in place. */
 struct timing timing_summarize(double *times_ms, size_t count);
 
+/* Starts work on the default stream, the `index`th time; does not wait. */
+typedef bool timing_start(void *context, size_t index, struct host_error *error);
+
+/* Starts the work `warmups` times untimed, then `repeats` (1..10000) times, each between two events
+ * of the default stream. */
+struct timing_calls {
+    timing_start *start;
+    void *context;
+    size_t warmups, repeats;
+};
+bool timing_repeat(const struct driver *driver, const struct timing_calls *calls,
+                   struct timing *timing, struct host_error *error);
+
 /* Launches `warmups` times untimed, then `repeats` (1..10000) times, each between two events. */
 struct timing_desc {
     const struct launch_desc *launch;
