@@ -66,8 +66,10 @@ static bool measure(struct bench *bench, struct turn *turn, timing_start *start,
         return false;
     const enum launch_wait end =
         launch_wait(turn->driver, NULL, bench->machine->gpu ? LIMIT_S : 0, error);
-    if (end == LAUNCH_TIMED_OUT)
+    if (end == LAUNCH_TIMED_OUT) {
+        bench->timed_out = true;
         result_message(error, "not done after %g s", LIMIT_S);
+    }
     return end == LAUNCH_DONE &&
            timing_repeat(turn->driver,
                          &(struct timing_calls){start, turn, bench->warmups, bench->repeats},

@@ -17,6 +17,7 @@ struct bench {
     unsigned set_count;
     uint64_t set_bytes, l2_bytes; /* buffers of one set; the GPU's L2, 0 where unknown */
     size_t warmups, repeats;
+    bool timed_out; /* a launch runs on: nothing but the end of the process stops it */
 };
 
 /* Sets up as many sets of buffers as turn over more than twice the L2 (one on the simulator). False

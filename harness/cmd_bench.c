@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench.h"
 #include "commands.h"
@@ -147,6 +148,10 @@ static int time_launches(const struct settings *s, struct bench *bench, json_t *
         if (!bench_launch(bench, launch, &timing, &error)) {
             message_error("no verdict: %s: %s\n%s", name, error.text,
                           bench->machine->last_report());
+            if (bench->timed_out) {
+                fflush(NULL);
+                _exit(EXIT_NO_VERDICT);
+            }
             return EXIT_NO_VERDICT;
         }
         report(s, list, name, &timing, flop);

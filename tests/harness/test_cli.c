@@ -75,9 +75,10 @@ static int run_trace(const char *statements, const char *options) {
 Test(cli, usage) {
     CHECK(siltwin(""), 2, "usage: siltwin COMMAND", err);
     CHECK(siltwin("--help"), 0, "siltwin run TRACE", out);
-    cr_assert_not(strstr(out, "siltwin bench"));
+    cr_assert(strstr(out, "siltwin bench TRACE"));
+    cr_assert_not(strstr(out, "siltwin fly"));
     CHECK(siltwin("--version"), 0, "siltwin 0.", out);
-    CHECK(siltwin("bench x"), 2, "there is no command 'bench'", err);
+    CHECK(siltwin("fly x"), 2, "there is no command 'fly'", err);
     CHECK(siltwin("run"), 2, "run expects a trace or a record", err);
     CHECK(siltwin("run --help"), 0, "--policy", out);
     CHECK(siltwin("run --frobnicate x"), 2, "frobnicate", err);
