@@ -67,6 +67,12 @@ static bool open_machine(const char *path, struct machine *machine) {
     return set_run(&run) == 0 && set_log(keep_quiet, NULL) == 0;
 }
 
+static void close_machine(struct machine *machine) {
+    if (machine->device.driver)
+        device_close(&machine->device);
+    driver_close(&machine->driver);
+}
+
 /* Shows a case of which the two machines disagree. */
 static void show(const struct conform_family *family, const struct conform_batch *a,
                  const struct conform_batch *b, uint32_t index) {
@@ -292,10 +298,13 @@ int main(int argc, char **argv) {
         options.driver_path = beside;
     if (options.cases == 0 && options.against == NULL)
         options.cases = 4096;
-    if (!open_machine(options.driver_path, &machine) ||
-        (options.compare_path != NULL && !open_machine(options.compare_path, &second)))
-        return 3;
-    return options.against != NULL
-               ? replay_all(&options, &machine)
-               : run_all(&options, &machine, options.compare_path != NULL ? &second : NULL);
+    int status = 3;
+    if (open_machine(options.driver_path, &machine) &&
+        (options.compare_path == NULL || open_machine(options.compare_path, &second)))
+        status = options.against != NULL
+                     ? replay_all(&options, &machine)
+                     : run_all(&options, &machine, options.compare_path != NULL ? &second : NULL);
+    close_machine(&second);
+    close_machine(&machine);
+    return status;
 }

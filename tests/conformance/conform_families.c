@@ -15,7 +15,6 @@ const struct conform_family conform_families[] = {
     ROW(bulk, CONFORM_BULK_CASES, CONFORM_BULK_BYTES),
     ROW(tma_load, CONFORM_TMA_CASES, CONFORM_TMA_LOAD_BYTES),
     ROW(tma_store, CONFORM_TMA_CASES, CONFORM_TMA_STORE_BYTES),
-    ROW(tma_tf32, CONFORM_TMA_CASES, CONFORM_TMA_STORE_BYTES),
     ROW(wgmma, CONFORM_WGMMA_CASES, CONFORM_WGMMA_BYTES),
     {0},
 };

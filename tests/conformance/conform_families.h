@@ -36,7 +36,6 @@ enum {
 CONFORM_FAMILY(wgmma)
 CONFORM_FAMILY(tma_load)
 CONFORM_FAMILY(tma_store)
-CONFORM_FAMILY(tma_tf32)
 CONFORM_FAMILY(tensormap)
 CONFORM_FAMILY(mbarrier)
 CONFORM_FAMILY(bulk)

@@ -1,4 +1,4 @@
-/* Families tma_load, tma_store and tma_tf32 (add of the FTZ and tf32 types): tile copies of 1 to 5
+/* Families tma_load and tma_store: tile copies of 1 to 5
  * dimensions through random tensor maps.
  *
  * A CTA is a case. A load's results are the code of the encode, 12 KiB of shared memory (EE where
@@ -134,26 +134,21 @@ static struct conform_format type_format(uint32_t type) {
     return formats[type];
 }
 
-enum kind { LOAD, STORE, TF32 };
+enum kind { LOAD, STORE };
 
 static struct tensormap_desc make_case(const struct conform_batch *batch, enum kind kind,
                                        uint32_t index, struct tma_case *row) {
-    static const char *const names[] = {"tma_load", "tma_store", "tma_tf32"};
     bool store = kind != LOAD;
-    struct conform_random random = conform_random_of(batch, names[kind], index);
-    struct tensormap_desc desc;
-    do {
-        desc = conform_map_of(&random, (store ? STORE_GLOBAL_BYTES : LOAD_GLOBAL_BYTES) - 256,
-                              SHARED_BOX_BYTES);
-    } while (kind == TF32 && desc.type < CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ);
+    struct conform_random random =
+        conform_random_of(batch, store ? "tma_store" : "tma_load", index);
+    struct tensormap_desc desc = conform_map_of(
+        &random, (store ? STORE_GLOBAL_BYTES : LOAD_GLOBAL_BYTES) - 256, SHARED_BOX_BYTES);
     *row = (struct tma_case){.rank = desc.rank,
                              .shared_offset = 128 * conform_below(&random, 8),
                              .expect_bytes = conform_box_bytes(&desc),
                              .seed = (uint32_t)conform_next(&random),
                              .op = conform_below(&random, STORE_OPS)};
-    if (kind == TF32)
-        row->op = 0;
-    else if (!runs(row->op, (uint32_t)desc.type))
+    if (!runs(row->op, (uint32_t)desc.type))
         row->op = STORE_OPS - 1;
     for (unsigned i = 0; i < desc.rank; i++)
         row->coords[i] = conform_coordinate(&random, &desc, i, !store);
@@ -275,13 +270,4 @@ bool conform_tma_store_run(struct conform_batch *batch, struct host_error *error
 void conform_tma_store_describe(const struct conform_batch *batch, uint32_t index, char *text,
                                 size_t size) {
     describe(batch, STORE, index, text, size);
-}
-
-bool conform_tma_tf32_run(struct conform_batch *batch, struct host_error *error) {
-    return run(batch, TF32, error);
-}
-
-void conform_tma_tf32_describe(const struct conform_batch *batch, uint32_t index, char *text,
-                               size_t size) {
-    describe(batch, TF32, index, text, size);
 }
