@@ -1,177 +1,259 @@
-/* siltwin diff A.rec B.rec: compares the final buffers of two records. */
+/* siltwin diff: two records; or a trace on the simulator and on the GPU, or against a record. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "buffer_image.h"
 #include "commands.h"
-#include "expect.h"
+#include "diff.h"
+#include "input.h"
 #include "message.h"
-#include "record_buffer.h"
 
-enum { OPT_QUIET = 256, OPT_JSON, OPT_HELP };
+enum { OPT_QUIET = 256, OPT_JSON, OPT_AGAINST, OPT_REPEAT, OPT_PASSED, OPT_PASSED_FLAG, OPT_HELP };
+enum { MAX_REPEAT = 64, MAX_WORDS = 64 };
 
 static const char help[] =
-    "usage: siltwin diff A.rec B.rec [--quiet] [--json]\n\n"
-    "Compares the final buffers of two records, bit by bit, and names the first element that\n"
-    "differs. Exit status 0 when they are equal, 1 when not.\n";
+    "usage: siltwin diff A.rec B.rec [--quiet] [--json]\n"
+    "       siltwin diff TRACE [NAME=VALUE...] [--repeat N] [options of run]\n"
+    "       siltwin diff TRACE [NAME=VALUE...] --against REC [options of run]\n\n"
+    "Compares what probes saw and then the final buffers, bit by bit: of two records, of a trace "
+    "on\n"
+    "the simulator and on this machine's GPU, or of a trace on the simulator and a record. Names "
+    "the\n"
+    "first event that differs, and the first element of each buffer.\n\n"
+    "  --against RECORD       the other side, instead of the GPU\n"
+    "  --repeat N             runs on the GPU N times: what varies there is no difference\n"
+    "  --device, --policy, --jobs, --resident, --as-written, --allow-path as in run\n"
+    "  --quiet                only differences\n"
+    "  --json                 one JSON document on stdout\n\n"
+    "Exit status 0 equal, 1 different, 3 no GPU, 4 no verdict.\n";
 
-struct diff {
-    const struct record *a, *b;
-    const char *a_name, *b_name;
-    bool quiet, json;
-    json_t *findings;
-    int status;
+struct settings {
+    const char *against;
+    unsigned repeat;
+    bool device_given;
+    char *passed[MAX_WORDS]; /* words for run */
+    int passed_count;
+    char folder[32]; /* of the records that are made here */
 };
 
-static void differs(struct diff *d, const char *buffer, const char *text, json_t *more) {
-    json_t *finding = more ? more : json_object();
-    d->status = EXIT_DIFFERENT;
-    if (!d->json)
-        printf("%s\n", text);
-    json_object_set_new(finding, "rule", json_string("diff.buffer"));
-    json_object_set_new(finding, "level", json_string("error"));
-    json_object_set_new(finding, "object", json_string(buffer));
-    json_object_set_new(finding, "text", json_string(text));
-    json_array_append_new(d->findings, finding);
+static bool pass(struct settings *s, const char *word) {
+    if (s->passed_count < MAX_WORDS)
+        s->passed[s->passed_count] = strdup(word);
+    return s->passed_count < MAX_WORDS && s->passed[s->passed_count++];
 }
 
-static const struct record_buffer *find(const struct record *record, const char *name) {
-    for (size_t i = 0; i < record->buffer_count; i++)
-        if (!strcmp(record->buffers[i].name, name))
-            return &record->buffers[i];
-    return NULL;
-}
-
-static bool same_shape(const struct record_buffer *x, const struct record_buffer *y) {
-    return x->type == y->type && x->rank == y->rank &&
-           !memcmp(x->dims, y->dims, x->rank * sizeof *x->dims);
-}
-
-static json_t *coordinates(const struct trace_buffer *shape, uint64_t index) {
-    uint64_t coords[TRACE_MAX_RANK];
-    json_t *array = json_array();
-    buffer_image_coordinates(shape, index, coords);
-    for (unsigned i = 0; i < shape->rank; i++)
-        json_array_append_new(array, json_integer((json_int_t)coords[i]));
-    return array;
-}
-
-static void report(struct diff *d, const struct trace_buffer *shape,
-                   const struct difference *difference, const uint8_t *a, const uint8_t *b) {
-    struct strbuf text = {0};
-    char a_text[ELEM_TEXT_BYTES], b_text[ELEM_TEXT_BYTES];
-    elem_text(shape->type, a, a_text);
-    elem_text(shape->type, b, b_text);
-    strbuf_printf(&text, "first difference at ");
-    difference_place(shape, difference->first, &text);
-    strbuf_printf(&text, ": %s in %s, %s in %s; ", a_text, d->a_name, b_text, d->b_name);
-    difference_extent(difference, shape, &text);
-    json_t *more =
-        json_pack("{s:o, s:s, s:s, s:I, s:I}", "coordinates", coordinates(shape, difference->first),
-                  "a", a_text, "b", b_text, "differing", (json_int_t)difference->count, "elements",
-                  (json_int_t)shape->elems);
-    differs(d, shape->name, strbuf_text(&text), more);
-    strbuf_free(&text);
-}
-
-static void compare_spans(struct diff *d, const struct record_buffer *x,
-                          const struct record_buffer *y, const uint8_t *a, const uint8_t *b) {
-    const struct trace_buffer shape_a = record_buffer_shape(x), shape_b = record_buffer_shape(y);
-    const size_t size = elem_info(shape_a.type)->size_bytes;
-    struct difference difference = {0};
-    for (uint64_t i = 0; i < shape_a.elems; i++)
-        if (memcmp(a + buffer_image_offset(&shape_a, i), b + buffer_image_offset(&shape_b, i),
-                   size))
-            difference_add(&difference, &shape_a, i);
-    if (difference.count)
-        report(d, &shape_a, &difference, a + buffer_image_offset(&shape_a, difference.first),
-               b + buffer_image_offset(&shape_b, difference.first));
-}
-
-static void compare_buffer(struct diff *d, const struct record_buffer *x) {
-    const struct record_buffer *y = find(d->b, x->name);
-    struct strbuf text = {0};
-    if (!y) {
-        strbuf_printf(&text, "%s has no buffer %s", d->b_name, x->name);
-        differs(d, x->name, strbuf_text(&text), NULL);
-    } else if (!same_shape(x, y)) {
-        strbuf_printf(&text, "%s has another type or other dimensions in the two records", x->name);
-        differs(d, x->name, strbuf_text(&text), NULL);
-    } else if (strcmp(x->state, "lost") || strcmp(y->state, "lost")) {
-        uint8_t *a = record_buffer_span(x, &text);
-        uint8_t *b = a ? record_buffer_span(y, &text) : NULL;
-        if (a && b)
-            compare_spans(d, x, y, a, b);
-        else
-            differs(d, x->name, strbuf_text(&text), NULL);
-        free(a);
-        free(b);
-    } else if (d->status == EXIT_AS_EXPECTED) {
-        message_error("neither record has contents of %s: their launches failed", x->name);
-        d->status = EXIT_NO_VERDICT;
+/* `siltwin run TRACE ... -o RECORD` in a process of its own; its exit status. */
+static int run(const struct settings *s, const char *trace, bool gpu, const char *record) {
+    const char *words[MAX_WORDS + 10] = {"run", trace};
+    int count = 2;
+    for (int i = 0; i < s->passed_count; i++)
+        words[count++] = s->passed[i];
+    words[count++] = "--quiet";
+    words[count++] = "--on";
+    words[count++] = gpu ? "gpu" : "sim";
+    words[count++] = "-o";
+    words[count++] = record;
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        optind = 0; /* getopt begins anew */
+        const int status = cmd_run(count, (char **)(uintptr_t)words);
+        fflush(NULL);
+        _exit(status);
     }
-    strbuf_free(&text);
+    int status;
+    if (child < 0 || waitpid(child, &status, 0) != child) {
+        message_error("the process for a run cannot be started");
+        return EXIT_MACHINE;
+    }
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    message_error("a run ended by signal %d", WTERMSIG(status));
+    return EXIT_OUR_BUG;
 }
 
-static int compare(struct diff *d) {
-    for (size_t i = 0; i < d->a->buffer_count; i++)
-        compare_buffer(d, &d->a->buffers[i]);
-    for (size_t i = 0; i < d->b->buffer_count; i++)
-        if (!find(d->a, d->b->buffers[i].name)) {
-            struct strbuf text = {0};
-            strbuf_printf(&text, "%s has no buffer %s", d->a_name, d->b->buffers[i].name);
-            differs(d, d->b->buffers[i].name, strbuf_text(&text), NULL);
-            strbuf_free(&text);
+/* Runs and reads the record. A run that did not end as expected has a record all the same: then
+ * EXIT_AS_EXPECTED, and what differs is for the comparison to say. */
+static int make(const struct settings *s, const char *trace, bool gpu, unsigned number,
+                struct record *record) {
+    char path[64];
+    struct strbuf error = {0};
+    snprintf(path, sizeof path, "%s/%s%u.rec", s->folder, gpu ? "gpu" : "sim", number);
+    const int status = run(s, trace, gpu, path);
+    if (status != EXIT_AS_EXPECTED && access(path, R_OK))
+        return status;
+    const bool ok = record_load(path, record, &error) == STATUS_OK;
+    if (!ok)
+        message_error("%s", strbuf_text(&error));
+    strbuf_free(&error);
+    unlink(path);
+    return ok ? EXIT_AS_EXPECTED : EXIT_USAGE;
+}
+
+static int load(const char *path, struct record *record) {
+    struct strbuf error = {0};
+    const bool ok = record_load(path, record, &error) == STATUS_OK;
+    if (!ok)
+        message_error("%s", strbuf_text(&error));
+    strbuf_free(&error);
+    return ok ? EXIT_AS_EXPECTED : EXIT_USAGE;
+}
+
+/* The device and the constants of a record hold for the run that is compared with it. */
+static bool run_like(struct settings *s, const struct record *record) {
+    const char *device = json_string_value(json_object_get(record->trace, "device")), *name;
+    bool ok = true;
+    json_t *value;
+    struct strbuf word = {0};
+    if (device && !s->device_given)
+        ok = pass(s, "--device") && pass(s, device);
+    json_object_foreach(json_object_get(record->trace, "overrides"), name, value) {
+        strbuf_clear(&word);
+        strbuf_printf(&word, "%s=%" JSON_INTEGER_FORMAT, name, json_integer_value(value));
+        bool given = false;
+        for (int i = 0; i < s->passed_count && !given; i++)
+            given = !strncmp(s->passed[i], word.text, strlen(name) + 1);
+        ok = ok && (given || pass(s, strbuf_text(&word)));
+    }
+    strbuf_free(&word);
+    return ok;
+}
+
+/* The other side of a trace: a record, or the GPU, `repeat` times. */
+static int other_side(struct settings *s, const char *trace, struct record *b, struct record *again,
+                      size_t *again_count) {
+    if (s->against) {
+        const int status = load(s->against, b);
+        return status == EXIT_AS_EXPECTED && !run_like(s, b) ? EXIT_USAGE : status;
+    }
+    int status = make(s, trace, true, 0, b);
+    while (status == EXIT_AS_EXPECTED && *again_count + 1 < s->repeat) {
+        status = make(s, trace, true, (unsigned)*again_count + 1, &again[*again_count]);
+        *again_count += status == EXIT_AS_EXPECTED;
+    }
+    return status;
+}
+
+static int diff_trace(struct settings *s, struct diff *d, const char *trace) {
+    struct record a = {0}, b = {0}, again[MAX_REPEAT] = {0};
+    strcpy(s->folder, "/tmp/siltwin-diff-XXXXXX");
+    if (!mkdtemp(s->folder)) {
+        message_error("no folder for the records can be made in /tmp");
+        return EXIT_MACHINE;
+    }
+    int status = other_side(s, trace, &b, again, &d->again_count);
+    if (status == EXIT_AS_EXPECTED)
+        status = make(s, trace, false, 0, &a);
+    if (status == EXIT_AS_EXPECTED) {
+        d->a = &a;
+        d->b = &b;
+        d->again = again;
+        d->a_name = "sim";
+        d->b_name = s->against ? s->against : "gpu";
+        diff_records(d);
+        status = d->status;
+    }
+    rmdir(s->folder);
+    record_free(&a);
+    record_free(&b);
+    for (size_t i = 0; i < d->again_count; i++)
+        record_free(&again[i]);
+    return status;
+}
+
+static int diff_two(struct diff *d, char **names) {
+    struct record a = {0}, b = {0};
+    int status = load(names[0], &a);
+    if (status == EXIT_AS_EXPECTED)
+        status = load(names[1], &b);
+    if (status == EXIT_AS_EXPECTED) {
+        d->a = &a;
+        d->b = &b;
+        d->a_name = names[0];
+        d->b_name = names[1];
+        diff_records(d);
+        status = d->status;
+    }
+    record_free(&a);
+    record_free(&b);
+    return status;
+}
+
+static bool set_option(struct settings *s, struct diff *d, int option, const char *name) {
+    char *end;
+    struct strbuf word = {0};
+    switch (option) {
+    case OPT_QUIET: d->quiet = true; return true;
+    case OPT_JSON: d->json = true; return true;
+    case OPT_AGAINST: s->against = optarg; return true;
+    case OPT_REPEAT:
+        s->repeat = (unsigned)strtoul(optarg, &end, 10);
+        if (!*end && s->repeat >= 1 && s->repeat <= MAX_REPEAT)
+            return true;
+        message_error("--repeat expects a number from 1 to %d, found '%s'", MAX_REPEAT, optarg);
+        return false;
+    case OPT_PASSED:
+    case OPT_PASSED_FLAG:
+        strbuf_printf(&word, "--%s", name);
+        s->device_given = s->device_given || !strcmp(name, "device");
+        const bool ok =
+            pass(s, strbuf_text(&word)) && (option == OPT_PASSED_FLAG || pass(s, optarg));
+        strbuf_free(&word);
+        return ok;
+    default: return false; /* getopt has said what is wrong */
+    }
+}
+
+static int compare(struct settings *s, struct diff *d, int count, char **operands) {
+    if (s->against && s->repeat > 1) {
+        message_error("--repeat is about the GPU; a record does not run again");
+        return EXIT_USAGE;
+    }
+    if (count == 2 && !s->against && !strchr(operands[1], '='))
+        return diff_two(d, operands);
+    if (count < 1) {
+        message_error("diff expects two records, or a trace");
+        return EXIT_USAGE;
+    }
+    for (int i = 1; i < count; i++)
+        if (!strchr(operands[i], '=') || !pass(s, operands[i])) {
+            message_error("expected NAME=VALUE, found '%s'", operands[i]);
+            return EXIT_USAGE;
         }
-    if (d->json) {
-        json_t *json =
-            json_pack("{s:s, s:s, s:s, s:O, s:i}", "schema", "siltwin.diff/1", "a", d->a_name, "b",
-                      d->b_name, "findings", d->findings, "exit_status", d->status);
-        json_dumpf(json, stdout, JSON_INDENT(1) | JSON_SORT_KEYS);
-        fputc('\n', stdout);
-        json_decref(json);
-    } else if (d->status == EXIT_AS_EXPECTED && !d->quiet) {
-        printf("equal: %zu buffer%s\n", d->a->buffer_count, d->a->buffer_count == 1 ? "" : "s");
-    }
-    return d->status;
+    return diff_trace(s, d, operands[0]);
 }
 
 int cmd_diff(int argc, char **argv) {
     static const struct option options[] = {{"quiet", no_argument, NULL, OPT_QUIET},
                                             {"json", no_argument, NULL, OPT_JSON},
+                                            {"against", required_argument, NULL, OPT_AGAINST},
+                                            {"repeat", required_argument, NULL, OPT_REPEAT},
+                                            {"device", required_argument, NULL, OPT_PASSED},
+                                            {"policy", required_argument, NULL, OPT_PASSED},
+                                            {"jobs", required_argument, NULL, OPT_PASSED},
+                                            {"resident", required_argument, NULL, OPT_PASSED},
+                                            {"allow-path", required_argument, NULL, OPT_PASSED},
+                                            {"as-written", no_argument, NULL, OPT_PASSED_FLAG},
                                             {"help", no_argument, NULL, OPT_HELP},
                                             {NULL, 0, NULL, 0}};
-    struct record a = {0}, b = {0};
-    struct diff d = {.a = &a, .b = &b};
-    struct strbuf error = {0};
-    int option;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1)
-        switch (option) {
-        case OPT_QUIET: d.quiet = true; break;
-        case OPT_JSON: d.json = true; break;
-        case OPT_HELP:
-        case 'h': fputs(help, stdout); return EXIT_AS_EXPECTED;
-        default: return EXIT_USAGE;
+    struct settings s = {.repeat = 1};
+    struct diff d = {0};
+    int option, at = 0;
+    while ((option = getopt_long(argc, argv, "h", options, &at)) != -1) {
+        if (option == OPT_HELP || option == 'h') {
+            fputs(help, stdout);
+            return EXIT_AS_EXPECTED;
         }
-    if (argc - optind != 2) {
-        message_error("diff expects two records");
-        return EXIT_USAGE;
+        if (!set_option(&s, &d, option, options[at].name))
+            return EXIT_USAGE;
     }
-    d.a_name = argv[optind];
-    d.b_name = argv[optind + 1];
-    int status = EXIT_USAGE;
-    if (record_load(d.a_name, &a, &error) == STATUS_OK &&
-        record_load(d.b_name, &b, &error) == STATUS_OK) {
-        d.findings = json_array();
-        status = compare(&d);
-        json_decref(d.findings);
-    } else {
-        message_error("%s", strbuf_text(&error));
-    }
-    strbuf_free(&error);
-    record_free(&a);
-    record_free(&b);
+    d.findings = json_array();
+    const int status = compare(&s, &d, argc - optind, argv + optind);
+    json_decref(d.findings);
+    for (int i = 0; i < s.passed_count; i++)
+        free(s.passed[i]);
     return status;
 }

@@ -15,7 +15,7 @@ struct events {
     json_t *objects;
     uint8_t *bytes;
     size_t size, capacity;
-    uint64_t hits_lost;
+    uint64_t threads_lost;
     const struct trace_probe *lost_by;
     bool no_memory;
 };
@@ -210,7 +210,7 @@ static bool collect_site(struct events *e, struct hits *hits, struct hit hit, ui
         layout->sequence_at +
         4 * ((uint64_t)(hit.cta - layout->first_cta) * layout->threads + hit.thread);
     if (!probe->bounded && visits > spec->skip + spec->keep) {
-        e->hits_lost += visits - spec->skip - spec->keep;
+        e->threads_lost++;
         e->lost_by = probe;
     }
     for (uint32_t k = 0; k < spec->keep; k++) {
@@ -278,24 +278,34 @@ static json_t *value_json(const struct probe_value *value, const char *buffer) {
     return json;
 }
 
-/* The instruction as the text has it, blanks and comments made one blank. */
+/* The instruction as the text has it, blanks and comments made one blank, long register lists
+ * cut. */
 static json_t *insn_text(const struct ir_module *ir, const struct ir_insn *insn) {
+    enum { LIST_BYTES = 40, TEXT_BYTES = 200 };
     const char *at = ir->text, *end = ir->text + ir->text_length;
     for (uint32_t line = 1; line < insn->line && at < end; line++)
         at = (const char *)memchr(at, '\n', (size_t)(end - at)) + 1;
     struct strbuf text = {0};
     bool blank = false;
-    for (at += insn->column - 1; at < end && *at != ';' && text.length < 120; at++) {
+    size_t list = 0; /* where a list in braces began, 0: in none */
+    for (at += insn->column - 1; at < end && *at != ';' && text.length < TEXT_BYTES; at++) {
         if (*at == '/' && at + 1 < end && at[1] == '/')
             while (at + 1 < end && at[1] != '\n')
                 at++;
-        blank = blank || *at == ' ' || *at == '\n' || *at == '\t' || *at == '/';
-        if (*at == ' ' || *at == '\n' || *at == '\t' || *at == '/')
+        if (*at == ' ' || *at == '\n' || *at == '\t' || *at == '/') {
+            blank = true;
             continue;
-        if (blank)
+        }
+        const bool cut = list && text.length - list > LIST_BYTES;
+        if (cut && *at != '}')
+            continue;
+        if (cut)
+            strbuf_puts(&text, "...");
+        else if (blank)
             strbuf_puts(&text, " ");
         blank = false;
         strbuf_append(&text, at, 1);
+        list = *at == '{' ? text.length : *at == '}' ? 0 : list;
     }
     json_t *json = json_string(strbuf_text(&text));
     strbuf_free(&text);
@@ -324,6 +334,7 @@ static json_t *place_json(const struct probe_layout *layout, const struct probe_
         json_object_set_new(
             json, "first_byte",
             json_integer((json_int_t)(spec->begin_bytes + probe->global_offset_bytes)));
+        json_object_set_new(json, "bytes", json_integer(spec->end_bytes - spec->begin_bytes));
         json_object_set_new(json, "unit_bytes", json_integer(spec->unit_bytes));
         json_object_set_new(json, "first_lane", json_integer(spec->first_lane));
         json_object_set_new(json, "lanes", json_integer(spec->lanes));
@@ -338,15 +349,16 @@ static json_t *stream_json(const struct events *e) {
         json_array_append_new(places, place_json(layout, &layout->plan->sites[i]));
     return json_pack("{s:i, s:i, s:O, s:o, s:b}", "launch", (int)layout->launch->number, "block",
                      (int)layout->threads, "objects", e->objects, "places", places, "overflow",
-                     e->hits_lost > 0);
+                     e->threads_lost > 0);
 }
 
 static void report_lost(const struct events *e) {
     struct strbuf text = {0};
     strbuf_printf(&text,
-                  "no verdict: probe %s overflowed in launch %u: %" PRIu64
-                  " hits are not recorded; ask for fewer, or write keep N or last N",
-                  e->lost_by->name, e->probes->layout.launch->number, e->hits_lost);
+                  "no verdict: probe %s overflowed in launch %u: more than %u hits, %" PRIu64
+                  " times; ask for fewer, or write keep N or last N",
+                  e->lost_by->name, e->probes->layout.launch->number, e->lost_by->spec.keep,
+                  e->threads_lost);
     e->run->no_verdict = true;
     run_finding(e->run, &e->lost_by->place, "probe.overflow", strbuf_text(&text), NULL);
     strbuf_free(&text);
@@ -437,7 +449,7 @@ void probe_run_end(struct probe_run *probes, struct run *run, bool failed) {
         probe_run_print_last(probes, run, LAST_EVENTS);
     if (gather(&e)) {
         keep_stream(&e);
-        if (e.hits_lost)
+        if (e.threads_lost)
             report_lost(&e);
     } else {
         run->no_verdict = true;

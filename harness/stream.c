@@ -46,6 +46,7 @@ static bool read_place(const json_t *json, struct stream_place *place) {
                                    .column = number(json, "column"),
                                    .words = number(json, "words"),
                                    .first_byte = number(json, "first_byte"),
+                                   .bytes = number(json, "bytes"),
                                    .unit_bytes = number(json, "unit_bytes"),
                                    .first_lane = number(json, "first_lane"),
                                    .lanes = number(json, "lanes")};
@@ -128,18 +129,19 @@ uint64_t stream_word(const struct stream_value *value, const struct stream_event
     return half;
 }
 
+uint32_t stream_value_byte(const struct stream_place *place, const struct stream_event *event,
+                           uint32_t index) {
+    const uint32_t unit = place->unit_bytes, at = place->values[index].offset_bytes;
+    const uint32_t lane = event->thread % 32 - place->first_lane;
+    return place->first_byte + (at / unit * place->lanes + lane) * unit + at % unit;
+}
+
 void stream_value_name(const struct stream_place *place, const struct stream_event *event,
                        uint32_t index, struct strbuf *out) {
     const struct stream_value *value = &place->values[index];
-    if (value->role != STREAM_BYTES || !place->unit_bytes) {
-        strbuf_puts(out, value->name);
-        return;
-    }
-    const uint32_t turn = value->offset_bytes / place->unit_bytes;
-    const uint32_t lane = event->thread % 32 - place->first_lane;
-    strbuf_printf(out, "%s[0x%x]", value->name,
-                  place->first_byte + (turn * place->lanes + lane) * place->unit_bytes +
-                      value->offset_bytes % place->unit_bytes);
+    strbuf_puts(out, value->name);
+    if (value->role == STREAM_BYTES && place->unit_bytes)
+        strbuf_printf(out, "[0x%x]", stream_value_byte(place, event, index));
 }
 
 static void float_text(enum ptx_type type, uint64_t word, struct strbuf *out) {

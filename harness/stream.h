@@ -34,7 +34,7 @@ struct stream_value {
 struct stream_place {
     const char *probe, *kind, *module, *file, *entry, *text;
     uint32_t line, column, words;
-    uint32_t first_byte, unit_bytes, first_lane, lanes; /* of memory probes */
+    uint32_t first_byte, bytes, unit_bytes, first_lane, lanes; /* of memory probes */
     struct stream_value *values;
     uint32_t value_count;
 };
@@ -62,6 +62,9 @@ void stream_free(struct stream *stream);
 
 /* A value of an event; constants have theirs without one. */
 uint64_t stream_word(const struct stream_value *value, const struct stream_event *event);
+/* Offset of a STREAM_BYTES value from the beginning of what the probe reads (first_byte counts). */
+uint32_t stream_value_byte(const struct stream_place *place, const struct stream_event *event,
+                           uint32_t index);
 /* "parity", or for memory "smem[0x120]". */
 void stream_value_name(const struct stream_place *place, const struct stream_event *event,
                        uint32_t index, struct strbuf *out);

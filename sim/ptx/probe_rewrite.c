@@ -277,6 +277,11 @@ static void skip_same(struct strbuf *out, const struct probe_plan *plan,
 static void advance(struct strbuf *out, const struct probe_plan *plan,
                     const struct probe_site *site) {
     const uint32_t p = site->probe;
+    const struct probe_spec *spec = &plan->specs[p];
+    /* Counting ends one hit behind the last that is kept: an overflow is known by then, and a loop
+     * that never ends does not write for ever. */
+    if (!spec->last)
+        emit(out, p, " setp.le.and.u32 $g, $n, %u, $g;", spec->skip + spec->keep);
     if (site->poll)
         emit(out, p, " and.pred $g, $g, %s; and.pred $k, $k, $g;", outcome(plan, site));
     emit(

@@ -21,7 +21,7 @@
  *       A CTA is observed when its coordinates are below the box and x + y * pitch + z * pitch,
  *       less the first, is below the number of CTAs.
  *   a thread: u64 generic address of each parameter that may hold a tensor map, then its sites
- *   a site:   u32 visits, 0 0 0, then slots
+ *   a site:   u32 visits (up to one more than are kept), 0 0 0, then slots
  *   a slot:   u32 sequence number + 1 (0: never written), u32 visit, 0 0, u64 a value
  *
  * A thread writes only what is its own, under a predicate and with no branch, so nothing that was

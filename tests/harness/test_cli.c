@@ -93,7 +93,8 @@ Test(cli, usage) {
     CHECK(siltwin("run " DATA "features.trace --device b300"), 2, "there is no device 'b300'", err);
     CHECK(siltwin("run " DATA "features.trace N"), 2, "expected NAME=VALUE", err);
     CHECK(siltwin("run " DATA "features.trace Q=3"), 2, "has no constant 'Q'", err);
-    CHECK(siltwin("diff a.rec"), 2, "diff expects two records", err);
+    CHECK(siltwin("diff"), 2, "diff expects two records, or a trace", err);
+    CHECK(siltwin("diff a.rec"), 2, "cannot open 'a.rec'", err);
     CHECK(siltwin("show"), 2, "show expects one record", err);
     CHECK(siltwin("show out"), 2, "not a record of siltwin", err);
     CHECK(siltwin("new"), 2, "new expects one PTX file", err);

@@ -180,7 +180,9 @@ Test(probe, too_many_hits_are_no_verdict_unless_bounded) {
     write_text("l.trace", "siltwin 1\ndevice h200\nmodule m loop.ptx\nprobe E event of sub.u32\n"
                           "launch m.k grid 1 block 2\n");
     CHECK(siltwin("run l.trace"), 4,
-          "l.trace:4:1: error: no verdict: probe E overflowed in launch 1: 2 hits", err);
+          "l.trace:4:1: error: no verdict: probe E overflowed in launch 1: more than 64 hits, 2 "
+          "times",
+          err);
 }
 
 Test(probe, size_is_said_and_bounded) {
