@@ -76,17 +76,11 @@ static bool value_differs(const struct sides *s, const struct stream_event *a,
                           const struct stream_event *b, uint32_t i) {
     const struct stream_value *x = &s->a->places[a->place].values[i];
     const struct stream_value *y = &s->b->places[b->place].values[i];
-    const uint64_t p = stream_word(x, a), q = stream_word(y, b);
-    if (p == q && !(x->role == STREAM_ADDRESS && p >> 48))
-        return false;
-    if (x->role == STREAM_ADDRESS && p >> 48 && q >> 48) {
-        const char *m = json_string_value(
-            json_array_get(json_object_get(s->a->json, "objects"), (size_t)(p >> 48) - 1));
-        const char *n = json_string_value(
-            json_array_get(json_object_get(s->b->json, "objects"), (size_t)(q >> 48) - 1));
-        return !m || !n || strcmp(m, n) || p << 16 != q << 16;
-    }
-    return true;
+    int64_t p, q;
+    const char *m = stream_pointer(s->a, a, i, &p), *n = stream_pointer(s->b, b, i, &q);
+    if (m && n)
+        return strcmp(m, n) || p != q;
+    return m || n || stream_word(x, a) != stream_word(y, b);
 }
 
 static bool events_differ(struct sides *s, const struct stream_event *a,
@@ -215,7 +209,7 @@ static uint32_t lanes_with(const struct sides *s, const struct parting *first) {
 
 static void describe_values(const struct sides *s, const struct parting *p, struct strbuf *out) {
     const struct stream_event *a = &s->a->events[p->a], *b = &s->b->events[p->b];
-    const struct stream_place *x = &s->a->places[a->place], *y = &s->b->places[b->place];
+    const struct stream_place *x = &s->a->places[a->place];
     enum { MOST = 8 };
     unsigned said = 0, left = 0;
     for (uint32_t i = 0; i < x->value_count; i++) {
@@ -228,9 +222,9 @@ static void describe_values(const struct sides *s, const struct parting *p, stru
         strbuf_puts(out, "\n    ");
         stream_value_name(x, a, i, out);
         strbuf_puts(out, ": ");
-        stream_value_text(s->a, &x->values[i], stream_word(&x->values[i], a), out);
+        stream_value_text(s->a, a, i, out);
         strbuf_printf(out, " in %s, ", s->d->a_name);
-        stream_value_text(s->b, &y->values[i], stream_word(&y->values[i], b), out);
+        stream_value_text(s->b, b, i, out);
         strbuf_printf(out, " in %s", s->d->b_name);
         said++;
     }

@@ -151,24 +151,35 @@ static bool reserve(struct events *e, size_t more) {
     return true;
 }
 
+/* Registers hold addresses too, and no two machines put a buffer at the same place. */
+static bool may_point(const struct probe_value *value) {
+    const enum ptx_type_class class = ptx_type_class((enum ptx_type)value->type);
+    return value->role == PROBE_PLAIN && ptx_type_bits((enum ptx_type)value->type) == 64 &&
+           (class == PTX_CLASS_BITS || class == PTX_CLASS_UINT || class == PTX_CLASS_SINT);
+}
+
 static void put_event(struct events *e, const struct hit *hit) {
     const struct probe_site *site = &e->probes->layout.plan->sites[hit->place];
     const uint32_t words = (site->slot_bytes - PROBE_SLOT_HEAD_BYTES) / 8;
-    const uint32_t head[6] = {hit->cta, hit->thread, hit->place, hit->visit, hit->flags, words};
+    uint32_t head[6] = {hit->cta, hit->thread, hit->place, hit->visit, hit->flags, words};
     if (!reserve(e, sizeof head + 8 * (size_t)words))
         return;
-    memcpy(e->bytes + e->size, head, sizeof head);
     e->size += sizeof head;
     uint8_t *payload = e->bytes + e->size;
     memcpy(payload, e->probes->bytes + hit->at + PROBE_SLOT_HEAD_BYTES, 8 * (size_t)words);
     e->size += 8 * (size_t)words;
     for (uint32_t i = 0; i < site->value_count; i++) {
         const struct probe_value *value = &site->values[i];
-        if (value->constant || (value->role != PROBE_ADDRESS && value->role != PROBE_MAP))
+        const bool address = value->role == PROBE_ADDRESS || value->role == PROBE_MAP;
+        if (value->constant || (!address && !(i < STREAM_MAX_POINTERS && may_point(value))))
             continue;
         const uint64_t word = translate(e, get64(payload + value->offset_bytes), hit->params);
+        if (!address && !(word >> 48))
+            continue;
         memcpy(payload + value->offset_bytes, &word, sizeof word);
+        head[4] |= address ? 0 : (uint32_t)STREAM_POINTER << i;
     }
+    memcpy(payload - sizeof head, head, sizeof head);
 }
 
 static int by_program_order(const void *a, const void *b) {

@@ -151,15 +151,29 @@ static void float_text(enum ptx_type type, uint64_t word, struct strbuf *out) {
         strbuf_printf(out, " (%.9g)", elem_to_double(elem, &word));
 }
 
-void stream_value_text(const struct stream *s, const struct stream_value *value, uint64_t word,
+const char *stream_pointer(const struct stream *s, const struct stream_event *event, uint32_t index,
+                           int64_t *offset_bytes) {
+    const struct stream_value *value = &s->places[event->place].values[index];
+    const uint64_t word = stream_word(value, event);
+    const bool marked = index < STREAM_MAX_POINTERS && event->flags >> 8 >> index & 1;
+    if (!(word >> 48) || (value->role != STREAM_ADDRESS && !marked))
+        return NULL;
+    const char *name = json_string_value(
+        json_array_get(json_object_get(s->json, "objects"), (size_t)(word >> 48) - 1));
+    *offset_bytes = (int64_t)(word << 16) >> 16;
+    return name ? name : "?";
+}
+
+void stream_value_text(const struct stream *s, const struct stream_event *event, uint32_t index,
                        struct strbuf *out) {
-    const json_t *objects = json_object_get(s->json, "objects");
+    const struct stream_value *value = &s->places[event->place].values[index];
+    const uint64_t word = stream_word(value, event);
     const enum ptx_type type = (enum ptx_type)value->type;
     const unsigned bits = ptx_type_bits(type);
-    if (value->role == STREAM_ADDRESS && word >> 48) {
-        const char *name = json_string_value(json_array_get(objects, (size_t)(word >> 48) - 1));
-        const int64_t offset = (int64_t)(word << 16) >> 16;
-        strbuf_printf(out, "&%s%+" PRId64, name ? name : "?", offset);
+    int64_t offset;
+    const char *object = stream_pointer(s, event, index, &offset);
+    if (object) {
+        strbuf_printf(out, "&%s%+" PRId64, object, offset);
         return;
     }
     strbuf_printf(out, "0x%" PRIx64, word);
@@ -187,6 +201,6 @@ void stream_event_text(const struct stream *s, const struct stream_event *event,
         strbuf_puts(out, " ");
         stream_value_name(place, event, i, out);
         strbuf_puts(out, "=");
-        stream_value_text(s, &place->values[i], stream_word(&place->values[i], event), out);
+        stream_value_text(s, event, i, out);
     }
 }

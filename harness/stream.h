@@ -16,9 +16,15 @@
  * by CTA, thread and program order: u32 CTA | u32 thread | u32 place | u32 visit | u32 flags | u32
  * words | words * u64
  *
- * An address that points into something known is (object + 1) << 48 | offset. */
+ * An address that points into something known is (object + 1) << 48 | offset. So is any other
+ * 64-bit integer that points there, of the first STREAM_MAX_POINTERS values: its bit in flags,
+ * STREAM_POINTER << index, says so. */
 
-enum { STREAM_OPEN = 1 /* a poll that had not succeeded when the thread was seen last */ };
+enum {
+    STREAM_OPEN = 1, /* a poll that had not succeeded when the thread was seen last */
+    STREAM_POINTER = 1 << 8,
+    STREAM_MAX_POINTERS = 22
+};
 enum { STREAM_EVENT_HEAD_BYTES = 24, STREAM_MAX_VALUES = 1 << 15 };
 enum stream_role { STREAM_PLAIN, STREAM_ADDRESS, STREAM_BYTES };
 
@@ -68,9 +74,12 @@ uint32_t stream_value_byte(const struct stream_place *place, const struct stream
 /* "parity", or for memory "smem[0x120]". */
 void stream_value_name(const struct stream_place *place, const struct stream_event *event,
                        uint32_t index, struct strbuf *out);
-/* "0x4000 (16384)", "&A+512", "0x3f800000 (1)". */
-void stream_value_text(const struct stream *stream, const struct stream_value *value, uint64_t word,
-                       struct strbuf *out);
+/* Object of value `index` when it is a pointer into something known, else NULL; and the offset. */
+const char *stream_pointer(const struct stream *stream, const struct stream_event *event,
+                           uint32_t index, int64_t *offset_bytes);
+/* "0x4000 (16384)", "&A+512", "0x3f800000 (1)": value `index` of the event's place. */
+void stream_value_text(const struct stream *stream, const struct stream_event *event,
+                       uint32_t index, struct strbuf *out);
 /* "cta 0 warp 1 lane 3 E mm:88 visit 2 mbarrier.try_wait...: done=1 addr=0x10400 parity=0";
  * `lanes` with more than one bit names the mask instead. */
 void stream_event_text(const struct stream *stream, const struct stream_event *event,

@@ -378,7 +378,9 @@ uint32_t probe_thread_bytes(const struct probe_plan *plan, uint32_t probe, uint3
 
 const struct ir_symbol *probe_map_param(const struct ir_module *ir, const struct ir_func *func,
                                         uint32_t n) {
-    for (uint32_t i = 0; func->is_entry && n < PROBE_MAP_PARAMS && i < func->param_count; i++) {
+    if (!func->is_entry || n >= PROBE_MAP_PARAMS || ir->version < 77) /* cvta.param */
+        return NULL;
+    for (uint32_t i = 0; i < func->param_count; i++) {
         const struct ir_symbol *symbol = &ir->symbols[func->params[i].index];
         if (symbol->size_bytes >= 128 && n-- == 0)
             return symbol;

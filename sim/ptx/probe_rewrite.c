@@ -398,17 +398,10 @@ static void add_base(struct strbuf *out, uint32_t probe) {
          PROBE_HEAD_AT + PROBE_HEAD_BYTES * probe);
 }
 
-static bool observed(const struct probe_plan *plan, uint32_t func, uint32_t probe, bool maps) {
-    for (uint32_t i = 0; i < plan->site_count; i++) {
-        const struct probe_site *site = &plan->sites[i];
-        if (site->func != func || site->probe != probe)
-            continue;
-        if (!maps)
+static bool observed(const struct probe_plan *plan, uint32_t func, uint32_t probe) {
+    for (uint32_t i = 0; i < plan->site_count; i++)
+        if (plan->sites[i].func == func && plan->sites[i].probe == probe)
             return true;
-        for (uint32_t k = 0; k < site->value_count; k++)
-            if (site->values[k].role == PROBE_MAP)
-                return true;
-    }
     return false;
 }
 
@@ -419,7 +412,7 @@ static void add_prologue(struct rewriter *r, uint32_t index) {
     struct strbuf *out = insert(r, at, false);
     strbuf_puts(out, " .reg .b64 %sw_buf, %sw_seq; .reg .b32 %sw_lane;");
     for (uint32_t p = 0; p < r->plan->spec_count; p++)
-        if (observed(r->plan, index, p, false))
+        if (observed(r->plan, index, p))
             emit(out, p, " .reg .b64 $base;");
     strbuf_puts(out, " { .reg .pred %sw_ok, %sw_p; .reg .b32 %sw_x, %sw_y, %sw_z, %sw_t, %sw_n,"
                      " %sw_c, %sw_u, %sw_w; .reg .b64 %sw_b;"
@@ -427,13 +420,11 @@ static void add_prologue(struct rewriter *r, uint32_t index) {
                      " setp.ne.s64 %sw_ok, %sw_buf, 0;");
     add_linear(out);
     for (uint32_t p = 0; p < r->plan->spec_count; p++) {
-        if (!observed(r->plan, index, p, false))
+        if (!observed(r->plan, index, p))
             continue;
         add_base(out, p);
         const struct ir_symbol *param;
-        for (uint32_t n = 0;
-             observed(r->plan, index, p, true) && (param = probe_map_param(r->plan->ir, func, n));
-             n++)
+        for (uint32_t n = 0; (param = probe_map_param(r->plan->ir, func, n)); n++)
             emit(out, p,
                  " mov.b64 %%sw_b, %s; cvta.param.u64 %%sw_b, %%sw_b; @%%sw_p st.global.b64 "
                  "[$base+%u], %%sw_b;",

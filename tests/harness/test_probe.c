@@ -117,6 +117,13 @@ Test(probe, events_carry_operands_results_and_objects) {
     cr_assert(!strstr(out, "lane 30 E m:18"), "%s", out);
 }
 
+/* A pointer in a register is a buffer and an offset too: machines put buffers elsewhere. */
+Test(probe, pointers_in_registers_are_objects) {
+    CHECK(show("probe R regs %x %at %t at m:18 warp 1 lane 2"), 0, ": %x=&X+0 %at=&X+136 %t=0x22",
+          out);
+    CHECK(show("probe E event of add.u64 lane 1 warp 0"), 0, "d=&X+4 a=0x4 b=&X+0", out);
+}
+
 Test(probe, registers_by_place_condition_and_bounds) {
     CHECK(show("probe R regs %n %s %h at LOOP warp 0 lane 3 cta 1 keep 2"), 0,
           "launch 1 cta 1 warp 0 lane 3 R m:11 visit 1 setp.eq.u32 %p, %n, 0: %n=0x2 %s=0x3 "
