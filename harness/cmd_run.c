@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "input.h"
 #include "message.h"
+#include "probe_disturb.h"
 #include "record_run.h"
 #include "run_launch.h"
 #include "version.h"
@@ -206,6 +207,9 @@ static int run_on(struct settings *s, struct input *input, struct machine *machi
     strbuf_free(&error);
     if (s->run.json)
         print_document(&run, input, s->record_path, digest, NULL, status);
+    if (status == EXIT_AS_EXPECTED && run.stream_count && !s->run.quiet && !s->run.json &&
+        !probe_disturb_report(&run, input))
+        status = EXIT_DIFFERENT;
     print_summary(&run, status);
     run_free(&run);
     return status;

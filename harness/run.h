@@ -33,6 +33,7 @@ struct run {
     uint32_t lost_at; /* launch after which the context is of no use, 0: none */
     struct run_stream *streams;
     size_t stream_count;
+    double launch_seconds; /* of all launches, on the host's clock */
     bool differs, no_verdict;
     int problem_status; /* of setting up, 0: none */
 };

@@ -306,6 +306,7 @@ void run_launch(struct run *run, const struct trace_launch *launch) {
     CUresult code = CUDA_ERROR_UNKNOWN;
     if (probe_run_begin(&probes, run, launch, &error))
         code = launch_and_wait(run, launch, &probes, &error);
+    run->launch_seconds += progress_seconds() - started;
     progress_clear(run->progress);
     json_t *json = describe(run, launch, code);
     run->launches_done++;

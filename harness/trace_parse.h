@@ -15,6 +15,7 @@ struct trace_options {
     const struct trace_override *overrides;
     size_t override_count;
     bool as_written; /* do not put .rn on unrounded float add, sub, mul */
+    bool no_probes;  /* read probe statements, but load the modules without them */
 };
 
 /* The first wrong statement. `exit_status` is EXIT_USAGE, EXIT_MACHINE (nothing for this device) or

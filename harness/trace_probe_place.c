@@ -270,7 +270,7 @@ static bool check_sizes(struct trace_reader *r) {
 bool trace_apply_probes(struct trace_reader *r) {
     struct trace *trace = r->trace;
     const uint32_t count = trace->probes.count;
-    if (!count)
+    if (!count || r->options->no_probes)
         return true;
     struct probe_spec *specs = arena_array(&trace->arena, count, sizeof *specs);
     bool *found = arena_array(&trace->arena, count, sizeof *found);

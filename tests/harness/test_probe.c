@@ -178,6 +178,23 @@ Test(probe, the_kernel_computes_what_it_computed) {
     free(digest);
 }
 
+/* The kernel's output must not depend on the probe; here it is the time that it took. */
+Test(probe, what_it_disturbs_is_said) {
+    CHECK(run_probes("probe E event of st.global*", ""), 0, "probes in k: registers ", out);
+    CHECK(0, 0, " PTX instructions, 26 without\n", out);
+    CHECK(0, 0, "without; the buffers are the same\n", out);
+    CHECK(run_probes("probe E event of st.global*", "--quiet"), 0, "", out);
+    cr_assert_str_eq(out, "");
+    write_text("c.ptx", ".version 8.0\n.target sm_90a\n.address_size 64\n"
+                        ".visible .entry k(.param .u64 x) { .reg .b32 %a, %b, %n; .reg .b64 %x;\n"
+                        ".reg .pred %p; mov.u32 %a, %clock; mov.u32 %n, 9; ld.param.u64 %x, [x];\n"
+                        "L: sub.u32 %n, %n, 1; setp.ne.u32 %p, %n, 0; @%p bra L;\n"
+                        "mov.u32 %b, %clock; sub.u32 %b, %b, %a; st.global.u32 [%x], %b; ret; }\n");
+    write_text("c.trace", "siltwin 1\ndevice h200\nmodule m c.ptx\nbuffer X u32 [4] zeros\n"
+                          "probe E event of sub.u32\nlaunch m.k grid 1 block 1 args &X\n");
+    CHECK(siltwin("run c.trace"), 1, "without probes these buffers end otherwise: X", err);
+}
+
 Test(probe, too_many_hits_are_no_verdict_unless_bounded) {
     CHECK(run_probes("probe E event of setp.eq.u32 keep 2", ""), 0, "as expected", out);
     /* 65 turns with the default of 64. */

@@ -1,0 +1,90 @@
+/* What probes disturb. */
+#include "probe_disturb.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "message.h"
+
+static int attribute(const struct run *run, const struct trace_launch *launch,
+                     CUfunction_attribute which) {
+    struct host_error error = {0};
+    int value = 0;
+    CUfunction function =
+        module_function(&run->memory.modules[launch->module], launch->entry->name, &error);
+    if (function)
+        run->machine->driver.cuFuncGetAttribute(&value, which, function);
+    return value;
+}
+
+/* Each kernel once, at its first launch. */
+static void print_kernels(const struct run *probed, const struct run *plain) {
+    const struct trace *trace = probed->trace;
+    for (uint32_t i = 0; i < trace->launches.count; i++) {
+        const struct trace_launch *x = &trace->launches.items[i];
+        const struct trace_launch *y = &plain->trace->launches.items[i];
+        bool first = trace->modules.items[x->module].plan != NULL;
+        for (uint32_t k = 0; k < i && first; k++)
+            first = trace->launches.items[k].entry != x->entry;
+        if (first)
+            printf("probes in %s: registers %d, %d without; local memory %d bytes, %d without; "
+                   "%u PTX instructions, %u without\n",
+                   x->entry->name, attribute(probed, x, CU_FUNC_ATTRIBUTE_NUM_REGS),
+                   attribute(plain, y, CU_FUNC_ATTRIBUTE_NUM_REGS),
+                   attribute(probed, x, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
+                   attribute(plain, y, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES), x->entry->insn_count,
+                   y->entry->insn_count);
+    }
+}
+
+/* Names of the buffers that do not end the same; true when there is none. */
+static bool compare_buffers(const struct run *probed, const struct run *plain,
+                            struct strbuf *different) {
+    for (uint32_t i = 0; i < probed->trace->buffers.count; i++) {
+        const struct trace_buffer *b = &probed->trace->buffers.items[i];
+        struct host_error error = {0};
+        uint8_t *x = run_memory_download(&probed->memory, i, &error);
+        uint8_t *y = run_memory_download(&plain->memory, i, &error);
+        /* Pointers name another place in each run. */
+        if (!x || !y ||
+            (b->type != ELEM_PTR && b->type != ELEM_TENSORMAP && memcmp(x, y, b->span_bytes) != 0))
+            strbuf_printf(different, " %s", b->name);
+        free(x);
+        free(y);
+    }
+    return !different->length;
+}
+
+static bool compare(const struct run *probed, const struct run *plain) {
+    struct strbuf different = {0};
+    print_kernels(probed, plain);
+    const bool same = compare_buffers(probed, plain, &different);
+    printf("probes: launches took %.3g s, %.3g s without; the buffers are %s\n",
+           probed->launch_seconds, plain->launch_seconds, same ? "the same" : "not the same");
+    if (!same)
+        message_error("without probes these buffers end otherwise:%s", strbuf_text(&different));
+    strbuf_free(&different);
+    return same;
+}
+
+bool probe_disturb_report(const struct run *probed, const struct input *input) {
+    struct trace trace;
+    struct trace_error error;
+    struct trace_options options = input->options;
+    const struct run_options quiet = {.quiet = true};
+    struct run plain;
+    options.no_probes = true;
+    /* The trace was read before; its files are at hand. */
+    struct file_set *files = (struct file_set *)(uintptr_t)&input->files;
+    bool same = trace_parse(&trace, files, input->main, &options, &error);
+    if (same) {
+        run_trace(&plain, probed->machine, &trace, &quiet, probed->progress);
+        same = run_exit_status(&plain) == EXIT_AS_EXPECTED && compare(probed, &plain);
+        run_free(&plain);
+    }
+    trace_free(&trace);
+    return same;
+}
