@@ -93,7 +93,20 @@ def formatted():
 
 
 CROSS = "aarch64-linux-gnu-gcc"
-QEMU = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", "-E", "LD_LIBRARY_PATH=/usr/lib/aarch64-linux-gnu"]
+# With the arm64 libraries of Debian itself its own loader finds them; the cross compiler's loader would mix two
+# versions of the C library, and a fork hangs.
+NATIVE_ARM64 = pathlib.Path("/lib/ld-linux-aarch64.so.1").exists()
+QEMU = ["qemu-aarch64"] + ([] if NATIVE_ARM64 else ["-L", "/usr/aarch64-linux-gnu"])
+QEMU_SECONDS = 600  # a hang is a failure too
+
+
+def under_qemu(*args):
+    """Exit status (None: still running after QEMU_SECONDS), stdout, stderr."""
+    try:
+        done = subprocess.run(QEMU + [str(a) for a in args], text=True, capture_output=True, timeout=QEMU_SECONDS)
+    except subprocess.TimeoutExpired:
+        return None, "", f"still running after {QEMU_SECONDS} s"
+    return done.returncode, done.stdout, done.stderr
 
 
 def cross_build(*targets):
@@ -107,9 +120,9 @@ def aarch64_programs():
     runner = root / "tests/isa_runner"
     if not cross_build(str(runner), str(root / "sim/libcuda.so.1")):
         return
-    done = subprocess.run(QEMU + [str(runner)], text=True, capture_output=True)
-    print(done.stdout.splitlines()[-1] if done.stdout else "")
-    report("programs of tests/isa on AArch64", [done.stdout + done.stderr] if done.returncode else [])
+    status, out, err = under_qemu(runner)
+    print(out.splitlines()[-1] if out else "")
+    report("programs of tests/isa on AArch64", [out + err] if status != 0 else [])
 
 
 def aarch64_traces():
@@ -120,10 +133,9 @@ def aarch64_traces():
         return
     problems = []
     for trace in sorted(pathlib.Path("traces").glob("*.trace")):
-        done = subprocess.run(QEMU + [str(build / CROSS / "siltwin"), "run", "--quiet", str(trace)],
-                              text=True, capture_output=True)
-        if done.returncode:
-            problems.append(f"{trace}: exit {done.returncode}: {done.stderr}")
+        status, _, err = under_qemu(build / CROSS / "siltwin", "run", "--quiet", trace)
+        if status != 0:
+            problems.append(f"{trace}: exit {status}: {err}")
     report("traces on AArch64", problems)
 
 
