@@ -60,6 +60,12 @@ static void say_size(const struct probe_run *probes, const struct run *run) {
         return;
     printf("launch %u: probes take %.3g MiB\n", probes->layout.launch->number,
            (double)probes->layout.bytes / 1048576);
+    for (uint32_t p = 0; p < run->trace->probes.count; p++)
+        if (run->trace->probes.items[p].spec.kind == PROBE_TMEM && probes->layout.regions[p].ctas)
+            printf(
+                "probe %s waits for tcgen05.ld: a wait::ld that the kernel lacks before its place "
+                "does not show\n",
+                run->trace->probes.items[p].name);
     fflush(stdout);
 }
 
@@ -271,9 +277,8 @@ static bool collect(struct events *e, struct hits *hits) {
 /* ---- description ---- */
 
 static json_t *value_json(const struct probe_value *value, const char *buffer) {
-    json_t *json =
-        json_pack("{s:s, s:s}", "name", value->role == PROBE_BYTES ? buffer : value->name, "type",
-                  ptx_type_text((enum ptx_type)value->type));
+    json_t *json = json_pack("{s:s, s:s}", "name", buffer ? buffer : value->name, "type",
+                             ptx_type_text((enum ptx_type)value->type));
     if (value->constant)
         json_object_set_new(json, "bits", json_sprintf("0x%" PRIx64, value->bits));
     else
@@ -324,13 +329,15 @@ static json_t *insn_text(const struct ir_module *ir, const struct ir_insn *insn)
 }
 
 static json_t *place_json(const struct probe_layout *layout, const struct probe_site *site) {
-    static const char *const kinds[] = {"event", "regs", "smem", "global"};
+    static const char *const kinds[] = {"event", "regs", "smem", "global", "tmem"};
     const struct ir_func *func = &layout->plan->ir->funcs[site->func];
     const struct ir_insn *insn = &func->insns[site->insn];
     const struct trace_probe *probe = &layout->trace->probes.items[site->probe];
     const struct probe_spec *spec = &probe->spec;
     const char *buffer =
-        spec->kind == PROBE_GLOBAL ? layout->trace->buffers.items[probe->buffer].name : "smem";
+        spec->kind == PROBE_GLOBAL   ? layout->trace->buffers.items[probe->buffer].name
+        : spec->kind == PROBE_SHARED ? "smem"
+                                     : NULL; /* the values have names of their own */
     json_t *values = json_array();
     for (uint32_t i = 0; i < site->value_count; i++)
         json_array_append_new(values, value_json(&site->values[i], buffer));

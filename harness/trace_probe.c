@@ -124,6 +124,22 @@ static bool scan_elements(struct trace_reader *r, struct trace_probe *probe) {
     return true;
 }
 
+/* lanes A..B cols A..B, both ends included. */
+static bool scan_tmem(struct trace_reader *r, struct probe_spec *spec) {
+    uint32_t lane, column;
+    bool given;
+    if (!scan_take_word(r, "lanes") ||
+        !scan_span(r, "a lane", 127, &spec->tmem_lane, &lane, &given))
+        return scan_expected(r, "lanes A..B cols A..B");
+    if (!scan_take_word(r, "cols") ||
+        !scan_span(r, "a column", 511, &spec->tmem_column, &column, &given))
+        return scan_expected(r, "cols A..B");
+    spec->tmem_lanes = lane - spec->tmem_lane + 1;
+    spec->tmem_columns = column - spec->tmem_column + 1;
+    return spec->tmem_columns <= PROBE_MAX_COLUMNS ||
+           scan_fail(r, "more than %d columns", PROBE_MAX_COLUMNS);
+}
+
 static bool scan_kind(struct trace_reader *r, struct trace_probe *probe) {
     if (scan_take_word(r, "event")) {
         probe->spec.kind = PROBE_EVENT;
@@ -141,10 +157,11 @@ static bool scan_kind(struct trace_reader *r, struct trace_probe *probe) {
         probe->spec.kind = PROBE_GLOBAL;
         return scan_elements(r, probe);
     }
-    const struct trace_place place = scan_place(r);
-    if (scan_peek_word(r, "tmem"))
-        return scan_fail_at(r, &place, EXIT_NO_VERDICT, "probe tmem is not there yet");
-    return scan_expected(r, "event, regs, smem or global");
+    if (scan_take_word(r, "tmem")) {
+        probe->spec.kind = PROBE_TMEM;
+        return scan_tmem(r, &probe->spec);
+    }
+    return scan_expected(r, "event, regs, smem, global or tmem");
 }
 
 /* MODULE:LINE, LABEL, LABEL#N or FILE:LINE of a .loc. */

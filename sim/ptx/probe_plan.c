@@ -283,6 +283,51 @@ static bool plan_memory(struct planner *p, const struct probe_spec *spec) {
     return true;
 }
 
+/* bar is barrier.sync.aligned under its old name. */
+static bool is_aligned(const struct ir_insn *insn) {
+    const char *opcode = isa_row((enum isa_form)insn->form)->opcode;
+    return insn->guard < 0 && (ir_has(insn, QUAL_ALIGNED) || strstr(opcode, ".aligned") ||
+                               !strncmp(opcode, "bar.", 4));
+}
+
+/* A warp reads Tensor Memory as one: the place must be where all its lanes are together anyway. */
+static bool plan_tmem(struct planner *p, const struct probe_spec *spec) {
+    uint32_t below = 0, above = 0;
+    if (p->plan->ir->target < 100) {
+        strbuf_puts(p->error, "there is no Tensor Memory before sm_100a");
+        return fail(p, STATUS_INVALID);
+    }
+    for (uint32_t i = 0; i < p->func->insn_count; i++) {
+        const struct ir_insn *insn = &p->func->insns[i];
+        if (is_aligned(insn) && insn->line < p->insn->line)
+            below = insn->line;
+        if (is_aligned(insn) && insn->line > p->insn->line && !above)
+            above = insn->line;
+    }
+    if (!is_aligned(p->insn)) {
+        strbuf_printf(
+            p->error,
+            "a tmem probe stands before a .sync.aligned instruction without a guard, which "
+            "line %u is not",
+            p->insn->line);
+        if (below)
+            strbuf_printf(p->error, "; line %u above is", below);
+        if (above)
+            strbuf_printf(p->error, "; line %u below is", above);
+        return fail(p, STATUS_INVALID);
+    }
+    for (uint32_t i = 0; i < spec->tmem_columns; i++) {
+        const struct probe_value value = {.name = named(p, "", 0, "col%u", spec->tmem_column + i),
+                                          .type = PTX_B32,
+                                          .role = PROBE_BYTES};
+        if (!value.name || !add(p, &value))
+            return false;
+        p->site->values[i].offset_bytes = 4 * i; /* packed */
+    }
+    p->site->slot_bytes = 4 * p->site->value_count;
+    return true;
+}
+
 static bool plan_site(struct planner *p) {
     const struct probe_spec *spec = &p->plan->specs[p->site->probe];
     p->site->values = NULL;
@@ -304,6 +349,8 @@ static bool plan_site(struct planner *p) {
     bool ok;
     if (spec->kind == PROBE_EVENT)
         ok = plan_event(p);
+    else if (spec->kind == PROBE_TMEM)
+        ok = plan_tmem(p, spec);
     else
         ok = spec->kind == PROBE_REGS ? plan_regs(p, spec) : plan_memory(p, spec);
     const uint32_t bytes = PROBE_SLOT_HEAD_BYTES + p->site->slot_bytes;

@@ -203,6 +203,11 @@ static void add_head(struct strbuf *out, const struct probe_plan *plan,
         else
             emit(out, p, " and.pred $g, $g, %s;", guard);
     }
+    if (plan->specs[p].kind == PROBE_TMEM)
+        emit(out, p,
+             " shl.b32 $t, %%sw_quarter, 5; add.u32 $t, $t, %%sw_lane; sub.u32 $t, $t, %u;"
+             " setp.lt.and.u32 $g, $t, %u, $g;",
+             plan->specs[p].tmem_lane, plan->specs[p].tmem_lanes);
     add_when(out, plan, site);
     copy_values(out, plan, site, false);
     strbuf_puts(out, " ");
@@ -239,6 +244,27 @@ static void store_memory(struct strbuf *out, const struct probe_plan *plan,
                  shared ? "shared" : "global", spec->begin_bytes + at,
                  site->offset_bytes + PROBE_SITE_HEAD_BYTES + PROBE_SLOT_HEAD_BYTES + slot);
     }
+}
+
+/* Columns of Tensor Memory, by the whole warp, then into the slot. */
+static void store_tmem(struct strbuf *out, const struct probe_plan *plan,
+                       const struct probe_site *site) {
+    const struct probe_spec *spec = &plan->specs[site->probe];
+    const uint32_t p = site->probe;
+    emit(out, p, " .reg .b32 $c<%u>; shl.b32 $t, %%sw_quarter, 21;", spec->tmem_columns);
+    for (uint32_t at = 0, count; at < spec->tmem_columns; at += count) {
+        for (count = 128; count > spec->tmem_columns - at;)
+            count /= 2;
+        emit(out, p, " add.u32 $b0, $t, %u; tcgen05.ld.sync.aligned.32x32b.x%u.b32 {",
+             spec->tmem_column + at, count);
+        for (uint32_t i = 0; i < count; i++)
+            emit(out, p, "%s$c%u", i ? ", " : "", at + i);
+        emit(out, p, "}, [$b0];");
+    }
+    strbuf_puts(out, " tcgen05.wait::ld.sync.aligned;");
+    for (uint32_t i = 0; i < spec->tmem_columns; i++)
+        emit(out, p, " @$k st.global.b32 [$a+%u], $c%u;",
+             site->offset_bytes + PROBE_SITE_HEAD_BYTES + PROBE_SLOT_HEAD_BYTES + 4 * i, i);
 }
 
 static void store_values(struct strbuf *out, const struct probe_site *site) {
@@ -312,6 +338,8 @@ static void add_tail(struct strbuf *out, const struct probe_plan *plan,
     emit(out, p, " @$k st.global.v2.b32 [$a+%u], {$q, $n};", at + PROBE_SITE_HEAD_BYTES);
     if (spec->kind == PROBE_SHARED || spec->kind == PROBE_GLOBAL)
         store_memory(out, plan, site);
+    else if (spec->kind == PROBE_TMEM)
+        store_tmem(out, plan, site);
     else
         store_values(out, site);
     advance(out, plan, site);
@@ -348,7 +376,8 @@ static void add_linear(struct strbuf *out) {
     strbuf_puts(out, " mov.u32 %sw_x, %tid.z; mov.u32 %sw_n, %ntid.y; mov.u32 %sw_y, %tid.y;"
                      " mad.lo.u32 %sw_t, %sw_x, %sw_n, %sw_y; mov.u32 %sw_n, %ntid.x;"
                      " mov.u32 %sw_x, %tid.x; mad.lo.u32 %sw_t, %sw_t, %sw_n, %sw_x;"
-                     " and.b32 %sw_lane, %sw_t, 31;"
+                     " and.b32 %sw_lane, %sw_t, 31; shr.u32 %sw_quarter, %sw_t, 5;"
+                     " and.b32 %sw_quarter, %sw_quarter, 3;"
                      " mov.u32 %sw_x, %ctaid.x; mov.u32 %sw_y, %ctaid.y; mov.u32 %sw_z, %ctaid.z;"
                      " mov.u32 %sw_n, %nctaid.y; mad.lo.u32 %sw_c, %sw_z, %sw_n, %sw_y;"
                      " mov.u32 %sw_n, %nctaid.x; mad.lo.u32 %sw_c, %sw_c, %sw_n, %sw_x;");
@@ -410,7 +439,7 @@ static void add_prologue(struct rewriter *r, uint32_t index) {
     const struct ir_func *func = &r->plan->ir->funcs[index];
     const size_t at = behind(r, offset_of(r, func->line, func->column), '{');
     struct strbuf *out = insert(r, at, false);
-    strbuf_puts(out, " .reg .b64 %sw_buf, %sw_seq; .reg .b32 %sw_lane;");
+    strbuf_puts(out, " .reg .b64 %sw_buf, %sw_seq; .reg .b32 %sw_lane, %sw_quarter;");
     for (uint32_t p = 0; p < r->plan->spec_count; p++)
         if (observed(r->plan, index, p))
             emit(out, p, " .reg .b64 $base;");

@@ -38,16 +38,17 @@ enum {
     PROBE_SLOT_HEAD_BYTES = 16,
     PROBE_MAX_PROBES = 64,
     PROBE_MAX_REGS = 64,
+    PROBE_MAX_COLUMNS = 128,
     PROBE_MAX_MEMORY_BYTES = 128 << 10
 };
 
-enum probe_kind { PROBE_EVENT, PROBE_REGS, PROBE_SHARED, PROBE_GLOBAL };
+enum probe_kind { PROBE_EVENT, PROBE_REGS, PROBE_SHARED, PROBE_GLOBAL, PROBE_TMEM };
 
 enum probe_role {
     PROBE_PLAIN,
     PROBE_ADDRESS, /* global or generic: may point into a buffer */
     PROBE_MAP,     /* of a tensor map: in memory or among the parameters */
-    PROBE_BYTES,   /* 4 bytes of a PROBE_SHARED or PROBE_GLOBAL */
+    PROBE_BYTES,   /* 4 bytes of memory */
 };
 
 enum probe_compare { PROBE_EQ, PROBE_NE, PROBE_LT, PROBE_LE, PROBE_GT, PROBE_GE };
@@ -66,6 +67,9 @@ struct probe_spec {
      * address of its head. The lanes first_lane .. first_lane + lanes - 1 share them by turns of
      * `unit_bytes` (4 or 16). */
     uint32_t begin_bytes, end_bytes, unit_bytes, first_lane, lanes;
+    /* PROBE_TMEM: the columns of a thread's own lane, warp w sees lanes 32 * (w % 4) and up. The
+     * load is .sync.aligned: it stands before an instruction that is so too and has no guard. */
+    uint32_t tmem_lane, tmem_lanes, tmem_column, tmem_columns;
 };
 
 struct probe_value {

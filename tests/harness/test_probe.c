@@ -155,6 +155,48 @@ Test(probe, memory_is_read_by_one_warp) {
     CHECK(show("probe G global X[3..8] at m:20 lane 0"), 0, " X[0xc]=0x", out);
 }
 
+/* Line of the first `text` in a kernel of the ladder. */
+static unsigned line_of(const char *text) {
+    char path[256], line[1024];
+    snprintf(path, sizeof path, "%s/device/sm_100a/matmul_3_swizzle.ptx", SILTWIN_ROOT);
+    FILE *file = fopen(path, "r");
+    unsigned number = 0;
+    cr_assert(file);
+    do {
+        cr_assert(fgets(line, sizeof line, file), "%s", text);
+        number++;
+    } while (!strstr(line, text) || strstr(line, "//"));
+    fclose(file);
+    return number;
+}
+
+/* The accumulators of a 64 x 64 tile with K 64 lie in 64 lanes and columns; C is their bf16. */
+Test(probe, tensor_memory_before_an_aligned_instruction) {
+    char trace[2048];
+    for (int i = 0; i < 2; i++) {
+        snprintf(
+            trace, sizeof trace,
+            "siltwin 1\nmodule mm %s/device/sm_100a/matmul_3_swizzle.ptx\n"
+            "buffer A bf16 [64][64] ints(1,1) seed 1\nbuffer B bf16 [64][64] ints(3,3) seed 2\n"
+            "buffer C bf16 [64][64] poison\ntensormap TA of A box [64][64] swizzle 128B\n"
+            "tensormap TB of B box [64][64] swizzle 128B\n"
+            "probe T tmem lanes 0..15 cols 60..63 at mm:%u\n"
+            "launch mm.matmul_3_n64 grid 1 block 128 smem 17*1024+24 args TA TB &C 64 64\n"
+            "expect C == matmul_nt(A, B) exact\n",
+            SILTWIN_ROOT, line_of(i ? "mbarrier.try_wait" : "tcgen05.ld.sync"));
+        write_text("t.trace", trace);
+        const int status = siltwin("run t.trace -o t.rec --allow-path " SILTWIN_ROOT);
+        if (i) {
+            CHECK(status, 2, "stands before a .sync.aligned instruction without a guard", err);
+            continue;
+        }
+        CHECK(status, 0, "a wait::ld that the kernel lacks before its place does not show", out);
+        CHECK(siltwin("show t.rec --events"), 0,
+              "col60=0x43400000 col61=0x43400000 col62=0x43400000 col63=0x43400000\n", out);
+        cr_assert_eq(lines(out), 16, "%s", out);
+    }
+}
+
 Test(probe, the_kernel_computes_what_it_computed) {
     cr_assert_eq(run_probes("", ""), 0);
     cr_assert_eq(siltwin("run t.trace -o plain.rec --quiet"), 0);
@@ -227,11 +269,12 @@ Test(probe, wrong_statements_are_errors_with_a_place) {
         {"probe R regs %n", "expected at and a place", 2},
         {"probe S smem 0..6 at m:18", "whole groups of 4 bytes", 2},
         {"probe S smem 0..16 at m:18 by warp 0..1", "one warp reads memory", 2},
-        {"probe T tmem lanes 0..127 cols 0..63 at m:18", "probe tmem is not there yet", 4},
+        {"probe T tmem lanes 0..127 cols 0..63 at m:18", "no Tensor Memory before sm_100a", 2},
+        {"probe T tmem lanes 0..127 cols 0..128 at m:18", "more than 128 columns", 2},
         {"probe X event of * [sim]", "probe [sim] is not there yet", 4},
         {"probe R regs %n at m:11 keep 1 last 1", "one of keep and last is enough", 2},
         {"probe R regs %n at m:11 when %h==1", "%h is no integer and no predicate", 2},
-        {"probe R watch %n", "expected event, regs, smem or global", 2},
+        {"probe R watch %n", "expected event, regs, smem, global or tmem", 2},
         {"probe E event of *\nprobe E event of *", "the name 'E' is taken", 2},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

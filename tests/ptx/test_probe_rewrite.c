@@ -155,10 +155,11 @@ static void assemble(const char *name, const struct strbuf *ptx, const char *tar
 }
 
 Test(probe_rewrite, every_kernel_assembles_with_every_instruction_probed) {
-    struct probe_spec specs[3] = {
+    struct probe_spec specs[4] = {
         {.kind = PROBE_EVENT, .keep = 8},
         {.kind = PROBE_SHARED, .keep = 1, .end_bytes = 1024, .unit_bytes = 16, .lanes = 32},
-        {.kind = PROBE_GLOBAL, .keep = 1, .end_bytes = 20, .unit_bytes = 4, .lanes = 1}};
+        {.kind = PROBE_GLOBAL, .keep = 1, .end_bytes = 20, .unit_bytes = 4, .lanes = 1},
+        {.kind = PROBE_TMEM, .keep = 1, .tmem_column = 3, .tmem_columns = 47, .tmem_lanes = 64}};
     glob_t found;
     const bool ptxas = has_ptxas();
     cr_assert_eq(glob(SILTWIN_ROOT "/device/sm_*/*.ptx", 0, NULL, &found), 0);
@@ -172,12 +173,20 @@ Test(probe_rewrite, every_kernel_assembles_with_every_instruction_probed) {
         /* Memory beside every thirtieth instruction, where there is shared memory. */
         uint32_t sites = plan.site_count, bad;
         struct strbuf error = {0};
-        plan.spec_count = 3;
-        plan.sites = memcpy(arena_array(&arena, 2 * sites, sizeof *plan.sites), plan.sites,
+        plan.spec_count = 4;
+        plan.sites = memcpy(arena_array(&arena, 3 * sites, sizeof *plan.sites), plan.sites,
                             sites * sizeof *plan.sites);
         for (uint32_t k = 0; k < sites; k += 30) {
             plan.sites[plan.site_count] = plan.sites[k];
             plan.sites[plan.site_count++].probe = strstr(ptx, ".shared .align") && k % 60 ? 1 : 2;
+        }
+        /* Tensor Memory before all that is .sync.aligned. */
+        for (uint32_t k = 0; k < sites && ir->target == 100; k++) {
+            const struct ir_insn *insn = &ir->funcs[plan.sites[k].func].insns[plan.sites[k].insn];
+            if (!ir_has(insn, QUAL_ALIGNED) || insn->guard >= 0)
+                continue;
+            plan.sites[plan.site_count] = plan.sites[k];
+            plan.sites[plan.site_count++].probe = 3;
         }
         cr_assert_eq(probe_plan_make(&arena, &plan, &bad, &error), STATUS_OK, "%s",
                      strbuf_text(&error));
