@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "commands.h"
+#include "diff.h"
 
 static char folder[64];
 
@@ -259,6 +261,45 @@ Test(diff, what_the_command_answers) {
         cr_assert(strstr(out, "no GPU"), "%s", out);
         free(out);
     }
+}
+
+/* What the machine of one side does not repeat is no difference, and no verdict either. */
+Test(diff, unstable_values_are_no_difference) {
+    struct record a = {0}, b = {0}, again[2] = {0};
+    struct strbuf error = {0};
+    write_trace("probe E event of cvt.rn.bf16x2.f32 keep 8");
+    write_kernel("", "", false);
+    record("good.rec");
+    write_kernel("add.u64 %desc_a_k, %desc_a, 2;", "add.u64 %desc_a_k, %desc_a, 4;", false);
+    record("bad.rec");
+    cr_assert_eq(record_load(in_folder("good.rec"), &a, &error), STATUS_OK);
+    cr_assert_eq(record_load(in_folder("bad.rec"), &b, &error), STATUS_OK);
+    cr_assert_eq(record_load(in_folder("bad.rec"), &again[0], &error), STATUS_OK);
+    cr_assert_eq(record_load(in_folder("good.rec"), &again[1], &error), STATUS_OK);
+    for (size_t count = 1; count <= 2; count++) {
+        struct diff d = {.a = &a,
+                         .b = &b,
+                         .again = again,
+                         .again_count = count,
+                         .a_name = "sim",
+                         .b_name = "gpu",
+                         .json = true,
+                         .findings = json_array()};
+        diff_streams(&d);
+        /* One repetition agrees with b: it differs from a. The second does not. */
+        cr_expect_eq(d.status, count == 1 ? EXIT_DIFFERENT : EXIT_AS_EXPECTED);
+        cr_expect_eq(json_array_size(d.findings), 2 - count);
+        cr_expect(count == 1 ? d.unstable == 0 : d.unstable > 0);
+        if (count == 2) {
+            diff_records(&d); /* with the buffers */
+            cr_expect_eq(d.status, EXIT_NO_VERDICT);
+        }
+        json_decref(d.findings);
+    }
+    record_free(&a);
+    record_free(&b);
+    record_free(&again[0]);
+    record_free(&again[1]);
 }
 
 /* Clocks differ between runs that take another number of steps: that is allowed. */
