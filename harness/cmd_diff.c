@@ -137,45 +137,45 @@ static int other_side(struct settings *s, const char *trace, struct record *b, s
     return status;
 }
 
-static int diff_trace(struct settings *s, struct diff *d, const char *trace) {
+static int diff_trace(struct settings *s, struct diff d, const char *trace) {
     struct record a = {0}, b = {0}, again[MAX_REPEAT] = {0};
     strcpy(s->folder, "/tmp/siltwin-diff-XXXXXX");
     if (!mkdtemp(s->folder)) {
         message_error("no folder for the records can be made in /tmp");
         return EXIT_MACHINE;
     }
-    int status = other_side(s, trace, &b, again, &d->again_count);
+    int status = other_side(s, trace, &b, again, &d.again_count);
     if (status == EXIT_AS_EXPECTED)
         status = make(s, trace, false, 0, &a);
     if (status == EXIT_AS_EXPECTED) {
-        d->a = &a;
-        d->b = &b;
-        d->again = again;
-        d->a_name = "sim";
-        d->b_name = s->against ? s->against : "gpu";
-        diff_records(d);
-        status = d->status;
+        d.a = &a;
+        d.b = &b;
+        d.again = again;
+        d.a_name = "sim";
+        d.b_name = s->against ? s->against : "gpu";
+        diff_records(&d);
+        status = d.status;
     }
     rmdir(s->folder);
     record_free(&a);
     record_free(&b);
-    for (size_t i = 0; i < d->again_count; i++)
+    for (size_t i = 0; i < d.again_count; i++)
         record_free(&again[i]);
     return status;
 }
 
-static int diff_two(struct diff *d, char **names) {
+static int diff_two(struct diff d, char **names) {
     struct record a = {0}, b = {0};
     int status = load(names[0], &a);
     if (status == EXIT_AS_EXPECTED)
         status = load(names[1], &b);
     if (status == EXIT_AS_EXPECTED) {
-        d->a = &a;
-        d->b = &b;
-        d->a_name = names[0];
-        d->b_name = names[1];
-        diff_records(d);
-        status = d->status;
+        d.a = &a;
+        d.b = &b;
+        d.a_name = names[0];
+        d.b_name = names[1];
+        diff_records(&d);
+        status = d.status;
     }
     record_free(&a);
     record_free(&b);
@@ -213,7 +213,7 @@ static int compare(struct settings *s, struct diff *d, int count, char **operand
         return EXIT_USAGE;
     }
     if (count == 2 && !s->against && !strchr(operands[1], '='))
-        return diff_two(d, operands);
+        return diff_two(*d, operands);
     if (count < 1) {
         message_error("diff expects two records, or a trace");
         return EXIT_USAGE;
@@ -223,7 +223,7 @@ static int compare(struct settings *s, struct diff *d, int count, char **operand
             message_error("expected NAME=VALUE, found '%s'", operands[i]);
             return EXIT_USAGE;
         }
-    return diff_trace(s, d, operands[0]);
+    return diff_trace(s, *d, operands[0]);
 }
 
 int cmd_diff(int argc, char **argv) {
