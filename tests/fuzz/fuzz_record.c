@@ -11,11 +11,12 @@
 #include "fuzz_replay.h"
 #include "hash.h"
 #include "record_buffer.h"
+#include "stream.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char tags[][5] = {"HEAD", "TRCE", "FILE", "PTXL", "RSLT",
-                               "BUFF", "DATA", "END ", "????"};
+static const char tags[][5] = {"HEAD", "TRCE", "FILE", "PTXL", "RSLT", "BUFF",
+                               "DATA", "END ", "????", "STRM", "EVNT"};
 enum { TAG_COUNT = sizeof tags / sizeof tags[0], SPAN_LIMIT = 1 << 20 };
 
 static void put_le(uint8_t *out, uint64_t value, unsigned bytes) {
@@ -60,6 +61,19 @@ static void make_record(const uint8_t *data, size_t size, struct strbuf *out) {
     put_chunk(out, "END ", number, 0, 8, end, 8);
 }
 
+static void read_events(const struct record_stream *stored) {
+    struct stream stream;
+    struct strbuf text = {0};
+    const char *why = NULL;
+    const bool ok = stream_read(stored->json, stored->bytes, stored->size, &stream, &why);
+    for (size_t i = 0; ok && i < stream.event_count; i++)
+        stream_event_text(&stream, &stream.events[i], (uint32_t)i, &text);
+    if (!ok && !why)
+        abort(); /* a refusal says why */
+    strbuf_free(&text);
+    stream_free(&stream);
+}
+
 static void read_record(const uint8_t *bytes, size_t size) {
     struct record record;
     struct strbuf error = {0};
@@ -67,6 +81,8 @@ static void read_record(const uint8_t *bytes, size_t size) {
         for (size_t i = 0; i < record.buffer_count; i++)
             if (record.buffers[i].span_bytes <= SPAN_LIMIT)
                 free(record_buffer_span(&record.buffers[i], &error));
+        for (size_t i = 0; i < record.stream_count; i++)
+            read_events(&record.streams[i]);
     } else if (!error.length) {
         abort(); /* a refusal says why */
     }
