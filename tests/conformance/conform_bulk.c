@@ -100,10 +100,10 @@ static void program(struct strbuf *out, const struct op *op) {
 
 static struct row make_case(const struct conform_batch *batch, uint32_t index) {
     struct conform_random random = conform_random_of(batch, "bulk", index);
-    struct row row = {.seed = (uint32_t)conform_next(&random),
-                      .from_offset = 16 * conform_below(&random, 256),
-                      .to_offset = 16 * conform_below(&random, 256),
-                      .size = 16 * conform_below(&random, conform_below(&random, 2) ? 8 : 256)};
+    struct row row = {.seed = (uint32_t)conform_next(&random)};
+    row.from_offset = 16 * conform_below(&random, 256);
+    row.to_offset = 16 * conform_below(&random, 256);
+    row.size = 16 * conform_below(&random, conform_below(&random, 2) ? 8 : 256);
     if (conform_below(&random, 4) == 0)
         row.size += conform_below(&random, 16);
     conform_pair_of(&random, ops[batch->number % OPS].format, row.keep, row.set);

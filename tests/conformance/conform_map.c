@@ -66,12 +66,11 @@ static void make_tensor(struct conform_random *random, struct tensormap_desc *de
 
 struct tensormap_desc conform_map_of(struct conform_random *random, uint32_t tensor_bytes,
                                      uint32_t shared_bytes) {
-    struct tensormap_desc desc = {
-        .type = (CUtensorMapDataType)conform_below(random, CONFORM_TYPES),
-        .rank = 1 + conform_below(random, 5),
-        .swizzle = (CUtensorMapSwizzle)conform_below(random, 4),
-        .l2_promotion = (CUtensorMapL2promotion)conform_below(random, 4),
-    };
+    struct tensormap_desc desc = {.type =
+                                      (CUtensorMapDataType)conform_below(random, CONFORM_TYPES)};
+    desc.rank = 1 + conform_below(random, 5);
+    desc.swizzle = (CUtensorMapSwizzle)conform_below(random, 4);
+    desc.l2_promotion = (CUtensorMapL2promotion)conform_below(random, 4);
     if (is_float(desc.type) && conform_below(random, 3) == 0)
         desc.oob_fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA;
     make_box(random, &desc, shared_bytes);

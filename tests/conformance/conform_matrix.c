@@ -71,8 +71,8 @@ static void program(struct strbuf *out, unsigned op) {
 
 static struct row make_case(const struct conform_batch *batch, uint32_t index) {
     struct conform_random random = conform_random_of(batch, "matrix", index);
-    struct row row = {.seed = (uint32_t)conform_next(&random),
-                      .factor = (uint32_t)conform_next(&random)};
+    struct row row = {.seed = (uint32_t)conform_next(&random)};
+    row.factor = (uint32_t)conform_next(&random);
     if (stores((unsigned)(batch->number % OPS)))
         row.factor |= 1; /* different rows */
     return row;

@@ -43,7 +43,10 @@ static uint64_t integer_word(struct conform_random *random, unsigned bits) {
     switch (conform_below(random, 6)) {
     case 0: word = conform_below(random, 70); break;
     case 1: word = 0 - (uint64_t)conform_below(random, 70); break;
-    case 2: word = (UINT64_C(1) << conform_below(random, bits)) - conform_below(random, 3); break;
+    case 2:
+        word = UINT64_C(1) << conform_below(random, bits);
+        word -= conform_below(random, 3);
+        break;
     case 3: word &= conform_next(random) & conform_next(random); break;
     default: break;
     }

@@ -143,11 +143,10 @@ static struct tensormap_desc make_case(const struct conform_batch *batch, enum k
         conform_random_of(batch, store ? "tma_store" : "tma_load", index);
     struct tensormap_desc desc = conform_map_of(
         &random, (store ? STORE_GLOBAL_BYTES : LOAD_GLOBAL_BYTES) - 256, SHARED_BOX_BYTES);
-    *row = (struct tma_case){.rank = desc.rank,
-                             .shared_offset = 128 * conform_below(&random, 8),
-                             .expect_bytes = conform_box_bytes(&desc),
-                             .seed = (uint32_t)conform_next(&random),
-                             .op = conform_below(&random, STORE_OPS)};
+    *row = (struct tma_case){.rank = desc.rank, .expect_bytes = conform_box_bytes(&desc)};
+    row->shared_offset = 128 * conform_below(&random, 8);
+    row->seed = (uint32_t)conform_next(&random);
+    row->op = conform_below(&random, STORE_OPS);
     if (!runs(row->op, (uint32_t)desc.type))
         row->op = STORE_OPS - 1;
     for (unsigned i = 0; i < desc.rank; i++)

@@ -62,14 +62,15 @@ static const char tail[] =
 
 static struct row make_case(const struct conform_batch *batch, uint32_t index) {
     struct conform_random random = conform_random_of(batch, "warp", index);
-    struct row row = {.mask = UINT32_MAX,
-                      .c = (uint32_t)conform_next(&random) & 0x1f1f,
-                      .seed = (uint32_t)conform_next(&random),
-                      .keep = UINT32_MAX};
+    struct row row = {
+        .mask = UINT32_MAX, .c = (uint32_t)conform_next(&random) & 0x1f1f, .keep = UINT32_MAX};
+    row.seed = (uint32_t)conform_next(&random);
     if (conform_below(&random, 2))
         row.keep = conform_below(&random, 4);
-    if (batch->number % OPS >= SHFL_OPS && conform_below(&random, 2))
-        row.mask = (uint32_t)conform_next(&random) | 1u << conform_below(&random, 32);
+    if (batch->number % OPS >= SHFL_OPS && conform_below(&random, 2)) {
+        row.mask = (uint32_t)conform_next(&random);
+        row.mask |= 1u << conform_below(&random, 32);
+    }
     return row;
 }
 

@@ -117,7 +117,8 @@ static void check_form(struct form_rows *rows) {
     }
     warp_mma_run(rows->sm, &rows->form, rows->count, (const void *const[3]){a, b, c}, d);
     for (size_t i = 0; i < rows->count; i++) {
-        uint32_t word = d[accumulator_word(rows, i, &half)] >> (16 * half);
+        uint32_t word = d[accumulator_word(rows, i, &half)];
+        word >>= 16 * half; /* a statement of its own: the call sets half */
         word &= bits == 16 ? 0xffffu : 0xffffffffu;
         cr_assert_eq(word, rows->d[i], "%s case %zu: %08x, silicon %08x", rows->instr, i, word,
                      rows->d[i]);
