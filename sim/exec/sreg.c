@@ -69,8 +69,8 @@ static uint64_t cluster_value(const struct warp *w, enum ptx_sreg sreg, unsigned
     }
 }
 
-/* Registers that are alike in all lanes. %pm, %envreg and the reserved offsets that no source
- * describes read 0. */
+/* Registers that are alike in all lanes. Unknown: %nwarpid (64, the warps an SM has room for), and
+ * %pm, %envreg and the reserved offsets that no source describes (0). */
 static uint64_t warp_value(const struct warp *w, enum ptx_sreg sreg, unsigned component) {
     const struct run *run = w->cta->state->run;
     const struct exec_launch *launch = run->launch;
