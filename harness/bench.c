@@ -29,7 +29,7 @@ bool bench_open(struct bench *bench, struct machine *machine, const struct trace
     bench->trace = trace;
     const unsigned wanted = sets_wanted(bench);
     while (bench->set_count < wanted)
-        if (!run_memory_setup(&bench->sets[bench->set_count++], machine, trace, problem))
+        if (!run_memory_setup(&bench->sets[bench->set_count++], machine, trace, NULL, problem))
             return false;
     return true;
 }

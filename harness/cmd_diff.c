@@ -37,6 +37,9 @@ struct settings {
     char *passed[MAX_WORDS]; /* words for run */
     int passed_count;
     char folder[32]; /* of the records that are made here */
+    char made[MAX_REPEAT + 1][64];
+    unsigned made_count;
+    const char *like; /* the record of the other side: the simulator takes its addresses */
 };
 
 static bool pass(struct settings *s, const char *word) {
@@ -47,7 +50,7 @@ static bool pass(struct settings *s, const char *word) {
 
 /* `siltwin run TRACE ... -o RECORD` in a process of its own; its exit status. */
 static int run(const struct settings *s, const char *trace, bool gpu, const char *record) {
-    const char *words[MAX_WORDS + 10] = {"run", trace};
+    const char *words[MAX_WORDS + 12] = {"run", trace};
     int count = 2;
     for (int i = 0; i < s->passed_count; i++)
         words[count++] = s->passed[i];
@@ -56,6 +59,10 @@ static int run(const struct settings *s, const char *trace, bool gpu, const char
     words[count++] = gpu ? "gpu" : "sim";
     words[count++] = "-o";
     words[count++] = record;
+    if (s->like) {
+        words[count++] = "--addresses";
+        words[count++] = s->like;
+    }
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
@@ -77,11 +84,10 @@ static int run(const struct settings *s, const char *trace, bool gpu, const char
 
 /* Runs and reads the record. A run that did not end as expected has a record all the same: then
  * EXIT_AS_EXPECTED, and what differs is for the comparison to say. */
-static int make(const struct settings *s, const char *trace, bool gpu, unsigned number,
-                struct record *record) {
-    char path[64];
+static int make(struct settings *s, const char *trace, bool gpu, struct record *record) {
+    char *path = s->made[s->made_count];
     struct strbuf error = {0};
-    snprintf(path, sizeof path, "%s/%s%u.rec", s->folder, gpu ? "gpu" : "sim", number);
+    snprintf(path, sizeof s->made[0], "%s/%u.rec", s->folder, s->made_count++);
     const int status = run(s, trace, gpu, path);
     if (status != EXIT_AS_EXPECTED && access(path, R_OK))
         return status;
@@ -89,7 +95,6 @@ static int make(const struct settings *s, const char *trace, bool gpu, unsigned 
     if (!ok)
         message_error("%s", strbuf_text(&error));
     strbuf_free(&error);
-    unlink(path);
     return ok ? EXIT_AS_EXPECTED : EXIT_USAGE;
 }
 
@@ -127,11 +132,13 @@ static int other_side(struct settings *s, const char *trace, struct record *b, s
                       size_t *again_count) {
     if (s->against) {
         const int status = load(s->against, b);
+        s->like = s->against;
         return status == EXIT_AS_EXPECTED && !run_like(s, b) ? EXIT_USAGE : status;
     }
-    int status = make(s, trace, true, 0, b);
+    int status = make(s, trace, true, b);
+    s->like = s->made[0];
     while (status == EXIT_AS_EXPECTED && *again_count + 1 < s->repeat) {
-        status = make(s, trace, true, (unsigned)*again_count + 1, &again[*again_count]);
+        status = make(s, trace, true, &again[*again_count]);
         *again_count += status == EXIT_AS_EXPECTED;
     }
     return status;
@@ -146,7 +153,7 @@ static int diff_trace(struct settings *s, struct diff d, const char *trace) {
     }
     int status = other_side(s, trace, &b, again, &d.again_count);
     if (status == EXIT_AS_EXPECTED)
-        status = make(s, trace, false, 0, &a);
+        status = make(s, trace, false, &a);
     if (status == EXIT_AS_EXPECTED) {
         d.a = &a;
         d.b = &b;
@@ -156,6 +163,8 @@ static int diff_trace(struct settings *s, struct diff d, const char *trace) {
         diff_records(&d);
         status = d.status;
     }
+    for (unsigned i = 0; i < s->made_count; i++)
+        unlink(s->made[i]);
     rmdir(s->folder);
     record_free(&a);
     record_free(&b);

@@ -21,6 +21,8 @@ struct settings {
     struct run_options run;
     const char *policy;
     bool as_written, emit_ptx;
+    const char *like;    /* a record whose addresses are wanted */
+    struct record other; /* that record */
     const char *allowed[16];
     int allowed_count;
 };
@@ -37,6 +39,7 @@ enum {
     OPT_JSON,
     OPT_ALLOW_PATH,
     OPT_EMIT_PTX,
+    OPT_ADDRESSES,
     OPT_HELP
 };
 
@@ -52,6 +55,7 @@ static const struct option options[] = {
     {"json", no_argument, NULL, OPT_JSON},
     {"allow-path", required_argument, NULL, OPT_ALLOW_PATH},
     {"emit-ptx", no_argument, NULL, OPT_EMIT_PTX},
+    {"addresses", required_argument, NULL, OPT_ADDRESSES},
     {"help", no_argument, NULL, OPT_HELP},
     {NULL, 0, NULL, 0},
 };
@@ -68,6 +72,7 @@ static const char help[] =
     "  --resident N           CTAs of one SM that run together (default: one at a time)\n"
     "  --as-written           loads the PTX unchanged: no .rn on unrounded add, sub, mul\n"
     "  --emit-ptx             prints the modules' text as it would be loaded, runs nothing\n"
+    "  --addresses RECORD     puts the buffers where that record had them\n"
     "  --allow-path DIR       lets the trace read files below DIR\n"
     "  --quiet                only what is not as expected\n"
     "  --json                 one JSON document on stdout\n";
@@ -123,6 +128,7 @@ static bool set_option(struct settings *s, int option) {
     case OPT_RESIDENT: return set_number("--resident", optarg, 32, &s->machine.run.resident);
     case OPT_AS_WRITTEN: s->as_written = true; return true;
     case OPT_EMIT_PTX: s->emit_ptx = true; return true;
+    case OPT_ADDRESSES: s->like = optarg; return true;
     case OPT_QUIET: s->run.quiet = true; return true;
     case OPT_JSON: s->run.json = true; return true;
     case OPT_ALLOW_PATH:
@@ -176,11 +182,12 @@ static json_t *head_json(const struct settings *s, const struct machine *machine
     struct tm utc;
     const time_t now = time(NULL);
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-    return json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:o}", "siltwin", SILTWIN_VERSION,
-                     "on", s->machine.gpu ? "gpu" : "sim", "device_name", machine->device.name,
-                     "driver_version", machine->driver.version, "date", date, "policy", s->policy,
-                     "jobs", (int)s->machine.run.jobs, "resident", (int)s->machine.run.resident,
-                     "jit_log", jit_logs(run));
+    return json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:o, s:o}", "siltwin",
+                     SILTWIN_VERSION, "on", s->machine.gpu ? "gpu" : "sim", "device_name",
+                     machine->device.name, "driver_version", machine->driver.version, "date", date,
+                     "policy", s->policy, "jobs", (int)s->machine.run.jobs, "resident",
+                     (int)s->machine.run.resident, "jit_log", jit_logs(run), "addresses",
+                     run_memory_addresses(&run->memory));
 }
 
 static void print_summary(const struct run *run, int status) {
@@ -304,6 +311,20 @@ static bool open_operands(struct settings *s, struct input *input, int count, ch
     return true;
 }
 
+/* The addresses of the record that is run again, or of the one that --addresses names. */
+static bool take_addresses(struct settings *s, const struct input *input) {
+    struct strbuf error = {0};
+    const json_t *head = input->record.head;
+    const bool ok = !s->like || record_load(s->like, &s->other, &error) == STATUS_OK;
+    if (!ok)
+        message_error("--addresses: %s", strbuf_text(&error));
+    strbuf_free(&error);
+    if (ok && s->like)
+        head = s->other.head;
+    s->run.addresses = json_object_get(head, "addresses");
+    return ok;
+}
+
 int cmd_run(int argc, char **argv) {
     struct settings settings = {.policy = "eager"};
     struct input input = {0};
@@ -321,10 +342,12 @@ int cmd_run(int argc, char **argv) {
         return EXIT_USAGE;
     }
     settings.machine.as_written = settings.as_written;
-    if (open_operands(&settings, &input, argc - optind, argv + optind))
+    if (open_operands(&settings, &input, argc - optind, argv + optind) &&
+        take_addresses(&settings, &input))
         status = settings.machine.gpu ? run_child(&settings, &input) : run_input(&settings, &input);
     else if (settings.run.json)
         print_document(NULL, &input, NULL, 0, NULL, status);
     input_free(&input);
+    record_free(&settings.other);
     return status;
 }

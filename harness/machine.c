@@ -50,7 +50,9 @@ static bool set_up(struct machine *machine, const struct machine_options *option
         !find(machine, "siltwinSimSetModuleName", &machine->set_module_name, error) ||
         !find(machine, "siltwinSimLastFault", &machine->last_fault, error) ||
         !find(machine, "siltwinSimLastReport", &machine->last_report, error) ||
-        !find(machine, "siltwinSimStats", &machine->stats_last, error))
+        !find(machine, "siltwinSimStats", &machine->stats_last, error) ||
+        !find(machine, "siltwinSimMemAllocAt", &machine->mem_alloc_at, error) ||
+        !find(machine, "siltwinSimWindows", &machine->sim_windows, error))
         return false;
     if (version() != SILTWIN_SIM_VERSION) {
         result_message(error, "the simulator's interface has version %u, expected %d", version(),
@@ -145,6 +147,25 @@ bool machine_open(struct machine *machine, const struct machine_options *options
         return true;
     machine_close(machine);
     return false;
+}
+
+bool machine_alloc_at(const struct machine *machine, uint64_t wanted, uint64_t bytes,
+                      struct buffer *buffer, struct host_error *error) {
+    if (!machine->mem_alloc_at)
+        return buffer_map(&machine->driver, machine->device.handle, wanted, bytes, buffer, error);
+    if (machine->mem_alloc_at(wanted, bytes) != CUDA_SUCCESS)
+        return buffer_alloc(&machine->driver, bytes, buffer, error);
+    *buffer = (struct buffer){.driver = &machine->driver, .address = wanted, .bytes = bytes};
+    return true;
+}
+
+bool machine_windows(struct machine *machine, struct host_error *error) {
+    struct windows *windows = &machine->windows;
+    if (windows->shared)
+        return true;
+    if (!machine->sim_windows)
+        return windows_read(&machine->driver, windows, error);
+    return machine->sim_windows(&windows->shared, &windows->local) == CUDA_SUCCESS;
 }
 
 void machine_log_clear(struct machine *machine) {

@@ -4,10 +4,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "buffer.h"
 #include "device.h"
 #include "driver.h"
 #include "siltwin_sim.h"
 #include "strbuf.h"
+#include "windows.h"
 
 /* The machine that a trace runs on: a driver, its device, and what the simulated driver offers
  * beside the API. */
@@ -32,6 +34,9 @@ struct machine {
     siltwin_sim_last_fault *last_fault;
     siltwin_sim_last_report *last_report;
     siltwin_sim_stats_last *stats_last;
+    siltwin_sim_mem_alloc_at *mem_alloc_at; /* NULL on a GPU */
+    siltwin_sim_windows *sim_windows;       /* NULL on a GPU */
+    struct windows windows;                 /* of machine_windows */
 };
 
 /* Where the simulated driver lies: sim/libcuda.so.1 beside the executable. False when the
@@ -42,6 +47,11 @@ bool machine_simulator_path(struct strbuf *path);
  * lacks what was asked. `machine` must stay where it is until it is closed. */
 bool machine_open(struct machine *machine, const struct machine_options *options,
                   struct host_error *error);
+/* Device memory at `wanted` (a multiple of 2 MiB) where the machine can, else anywhere. */
+bool machine_alloc_at(const struct machine *machine, uint64_t wanted, uint64_t bytes,
+                      struct buffer *buffer, struct host_error *error);
+/* Fills machine->windows, once; a GPU runs a small kernel for it. */
+bool machine_windows(struct machine *machine, struct host_error *error);
 void machine_log_clear(struct machine *machine);
 void machine_close(struct machine *machine);
 

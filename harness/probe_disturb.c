@@ -40,28 +40,39 @@ static void print_kernels(const struct run *probed, const struct run *plain) {
     }
 }
 
-/* Names of the buffers that do not end the same; true when there is none. */
-static bool compare_buffers(const struct run *probed, const struct run *plain,
-                            struct strbuf *different) {
-    for (uint32_t i = 0; i < probed->trace->buffers.count; i++) {
-        const struct trace_buffer *b = &probed->trace->buffers.items[i];
+/* Takes the buffers' contents and gives their memory back, so that the second run can have the
+ * same addresses: a kernel may store them. `spans` is to be freed, with each of its elements. */
+static uint8_t **take_buffers(struct run *run) {
+    const uint32_t count = run->trace->buffers.count;
+    uint8_t **spans = calloc(count + 1, sizeof *spans);
+    for (uint32_t i = 0; spans && i < count; i++) {
         struct host_error error = {0};
-        uint8_t *x = run_memory_download(&probed->memory, i, &error);
+        spans[i] = run_memory_download(&run->memory, i, &error);
+        buffer_free(&run->memory.buffers[i].memory);
+    }
+    return spans;
+}
+
+/* Names of the buffers that do not end the same; true when there is none. */
+static bool compare_buffers(const struct run *plain, uint8_t **spans, struct strbuf *different) {
+    for (uint32_t i = 0; i < plain->trace->buffers.count; i++) {
+        const struct trace_buffer *b = &plain->trace->buffers.items[i];
+        struct host_error error = {0};
         uint8_t *y = run_memory_download(&plain->memory, i, &error);
-        /* Pointers name another place in each run. */
-        if (!x || !y ||
-            (b->type != ELEM_PTR && b->type != ELEM_TENSORMAP && memcmp(x, y, b->span_bytes) != 0))
+        /* A tensor map holds the address of a buffer, and those may move all the same. */
+        if (!spans[i] || !y ||
+            (b->type != ELEM_PTR && b->type != ELEM_TENSORMAP &&
+             memcmp(spans[i], y, b->span_bytes) != 0))
             strbuf_printf(different, " %s", b->name);
-        free(x);
         free(y);
     }
     return !different->length;
 }
 
-static bool compare(const struct run *probed, const struct run *plain) {
+static bool compare(const struct run *probed, const struct run *plain, uint8_t **spans) {
     struct strbuf different = {0};
     print_kernels(probed, plain);
-    const bool same = compare_buffers(probed, plain, &different);
+    const bool same = compare_buffers(plain, spans, &different);
     printf("probes: launches took %.3g s, %.3g s without; the buffers are %s\n",
            probed->launch_seconds, plain->launch_seconds, same ? "the same" : "not the same");
     if (!same)
@@ -70,21 +81,29 @@ static bool compare(const struct run *probed, const struct run *plain) {
     return same;
 }
 
-bool probe_disturb_report(const struct run *probed, const struct input *input) {
+bool probe_disturb_report(struct run *probed, const struct input *input) {
     struct trace trace;
     struct trace_error error;
     struct trace_options options = input->options;
-    const struct run_options quiet = {.quiet = true};
+    const struct run_options quiet = {.quiet = true, .addresses = probed->options->addresses};
     struct run plain;
+    uint8_t **spans = take_buffers(probed);
+    if (!spans) {
+        message_error("no memory left");
+        return false;
+    }
     options.no_probes = true;
     /* The trace was read before; its files are at hand. */
     struct file_set *files = (struct file_set *)(uintptr_t)&input->files;
     bool same = trace_parse(&trace, files, input->main, &options, &error);
     if (same) {
         run_trace(&plain, probed->machine, &trace, &quiet, probed->progress);
-        same = run_exit_status(&plain) == EXIT_AS_EXPECTED && compare(probed, &plain);
+        same = run_exit_status(&plain) == EXIT_AS_EXPECTED && compare(probed, &plain, spans);
         run_free(&plain);
     }
     trace_free(&trace);
+    for (uint32_t i = 0; i < probed->trace->buffers.count; i++)
+        free(spans[i]);
+    free(spans);
     return same;
 }

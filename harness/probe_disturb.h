@@ -8,6 +8,6 @@
  * prints registers, local memory and instructions of each kernel, the time of the launches, and
  * whether the buffers end the same. `probed` has run as expected and is not freed. False: the
  * buffers are not the same, or the plain run failed, which is said on stderr. */
-bool probe_disturb_report(const struct run *probed, const struct input *input);
+bool probe_disturb_report(struct run *probed, const struct input *input);
 
 #endif

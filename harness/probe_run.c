@@ -92,7 +92,8 @@ bool probe_run_begin(struct probe_run *probes, struct run *run, const struct tra
         }
         probe_layout_head(&probes->layout, globals, probes->bytes);
     }
-    return module_global(&run->memory.modules[launch->module], PROBE_SYMBOL, &symbol, &bytes,
+    return machine_windows(run->machine, error) &&
+           module_global(&run->memory.modules[launch->module], PROBE_SYMBOL, &symbol, &bytes,
                          error) &&
            RESULT_CHECK(error, driver, cuMemcpyHtoD, (symbol, &address, sizeof address));
 }
@@ -132,6 +133,11 @@ static uint64_t translate(struct events *e, uint64_t address, const uint8_t *par
         if (m->globals[i] && address - m->globals[i] < trace->globals.items[i].size)
             return object_word(e, "", trace->globals.items[i].symbol,
                                (int64_t)(address - m->globals[i]));
+    const struct windows *windows = &e->run->machine->windows;
+    if (address - windows->shared < WINDOW_SHARED_BYTES)
+        return object_word(e, "generic ", "shared", (int64_t)(address - windows->shared));
+    if (address - windows->local < WINDOW_LOCAL_BYTES)
+        return object_word(e, "generic ", "local", (int64_t)(address - windows->local));
     const struct probe_plan *plan = e->probes->layout.plan;
     const struct ir_func *func = &plan->ir->funcs[e->probes->layout.func];
     const struct ir_symbol *param;

@@ -274,7 +274,8 @@ void run_trace(struct run *run, struct machine *machine, const struct trace *tra
                         .expectations = json_array(),
                         .findings = json_array()};
     run->fails_met = calloc(trace->fails.count + 1, sizeof *run->fails_met);
-    if (run->fails_met && run_memory_setup(&run->memory, machine, trace, &problem)) {
+    if (run->fails_met &&
+        run_memory_setup(&run->memory, machine, trace, options->addresses, &problem)) {
         run_steps(run);
         if (!run->lost_at)
             check_guards(run);

@@ -12,6 +12,7 @@
 
 struct run_options {
     bool quiet, json, stats;
+    const json_t *addresses; /* of the buffers (run_memory.h); NULL: the usual ones */
 };
 
 /* The events of a launch; stream.h has the form of both. */

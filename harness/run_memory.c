@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bits.h"
 #include "buffer_image.h"
 #include "commands.h"
 #include "hash.h"
@@ -69,14 +70,36 @@ static bool find_globals(struct run_memory *m, struct run_problem *p) {
     return true;
 }
 
-static bool allocate(struct run_memory *m, struct run_problem *p) {
+/* The first address of a trace's buffers, apart from what drivers and the simulator choose
+ * themselves, and the grid they lie on: the granularity of an H200's virtual memory. */
+#define BUFFERS_FIRST      UINT64_C(0x00007e8000000000)
+#define BUFFERS_GRID_BYTES (UINT64_C(2) << 20)
+
+static uint64_t wanted_address(const json_t *addresses, const char *name, uint64_t otherwise) {
+    const char *text = json_string_value(json_object_get(addresses, name));
+    const uint64_t address = text ? strtoull(text, NULL, 16) : 0;
+    return address ? address : otherwise;
+}
+
+json_t *run_memory_addresses(const struct run_memory *m) {
+    json_t *addresses = json_object();
+    for (uint32_t i = 0; m->buffers && i < m->trace->buffers.count; i++)
+        json_object_set_new(addresses, m->trace->buffers.items[i].name,
+                            json_sprintf("0x%016llx", m->buffers[i].memory.address));
+    return addresses;
+}
+
+static bool allocate(struct run_memory *m, const json_t *addresses, struct run_problem *p) {
+    uint64_t next = BUFFERS_FIRST;
     for (uint32_t i = 0; i < m->trace->buffers.count; i++) {
         const struct trace_buffer *b = &m->trace->buffers.items[i];
         struct run_buffer *run = &m->buffers[i];
         struct host_error error = {0};
         const uint64_t bytes = b->align + 2 * b->guard + b->offset + b->span_bytes;
-        if (!buffer_alloc(&m->machine->driver, bytes, &run->memory, &error))
+        const uint64_t wanted = wanted_address(addresses, b->name, next);
+        if (!machine_alloc_at(m->machine, wanted, bytes, &run->memory, &error))
             return host_problem(p, &b->place, &error);
+        next += bits_align_up(bytes, BUFFERS_GRID_BYTES) + BUFFERS_GRID_BYTES;
         const uint64_t base = run->memory.address + b->guard;
         const uint64_t aligned = (base + b->align - 1) & ~(b->align - 1);
         run->span_at = aligned + b->offset - run->memory.address;
@@ -234,7 +257,7 @@ static void *array(uint32_t count, size_t size) {
 }
 
 bool run_memory_setup(struct run_memory *m, struct machine *machine, const struct trace *trace,
-                      struct run_problem *p) {
+                      const json_t *addresses, struct run_problem *p) {
     *m = (struct run_memory){.machine = machine, .trace = trace};
     m->modules = array(trace->modules.count, sizeof *m->modules);
     m->globals = array(trace->globals.count, sizeof *m->globals);
@@ -244,8 +267,8 @@ bool run_memory_setup(struct run_memory *m, struct machine *machine, const struc
         memset(m->maps, 0, (trace->maps.count + 1) * sizeof *m->maps);
     if (!m->modules || !m->globals || !m->buffers || !m->maps)
         return problem(p, NULL, EXIT_MACHINE, "no memory left");
-    return load_modules(m, p) && find_globals(m, p) && allocate(m, p) && encode_maps(m, p) &&
-           fill_all(m, p);
+    return load_modules(m, p) && find_globals(m, p) && allocate(m, addresses, p) &&
+           encode_maps(m, p) && fill_all(m, p);
 }
 
 void run_memory_free(struct run_memory *m) {

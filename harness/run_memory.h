@@ -1,6 +1,7 @@
 #ifndef SILTWIN_RUN_MEMORY_H
 #define SILTWIN_RUN_MEMORY_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -42,9 +43,14 @@ struct run_problem {
 };
 
 /* Loads, allocates, encodes and fills everything. False with `problem`. `memory` is to be freed
- * either way. */
+ * either way.
+ * Buffers lie where `addresses` has them (buffer name: hex, as run_memory_addresses makes it), and
+ * without it (NULL) one behind the other from an address that both machines are asked for: so plain
+ * registers that hold addresses, or parts of them, are the same on both. */
 bool run_memory_setup(struct run_memory *memory, struct machine *machine, const struct trace *trace,
-                      struct run_problem *problem);
+                      const json_t *addresses, struct run_problem *problem);
+/* Where the allocations of the buffers begin: an object of name and hex string. */
+json_t *run_memory_addresses(const struct run_memory *memory);
 void run_memory_free(struct run_memory *memory);
 
 /* Device address of an object. */

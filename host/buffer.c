@@ -21,6 +21,51 @@ bool buffer_alloc(const struct driver *driver, size_t bytes, struct buffer *buff
     return false;
 }
 
+/* Backs the reserved range with memory of the device that it may read and write. */
+static bool back(const struct buffer *buffer, const CUmemAllocationProp *prop,
+                 struct host_error *error) {
+    const struct driver *driver = buffer->driver;
+    const CUmemAccessDesc access = {prop->location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    const size_t bytes = buffer->mapped_bytes;
+    CUmemGenericAllocationHandle handle;
+    if (!RESULT_CHECK(error, driver, cuMemCreate, (&handle, bytes, prop, 0)))
+        return false;
+    const bool mapped =
+        RESULT_CHECK(error, driver, cuMemMap, (buffer->address, bytes, 0, handle, 0));
+    driver->cuMemRelease(handle); /* the mapping keeps the memory */
+    if (mapped && RESULT_CHECK(error, driver, cuMemSetAccess, (buffer->address, bytes, &access, 1)))
+        return true;
+    if (mapped)
+        driver->cuMemUnmap(buffer->address, bytes);
+    return false;
+}
+
+bool buffer_map(const struct driver *driver, CUdevice device, CUdeviceptr wanted, size_t bytes,
+                struct buffer *buffer, struct host_error *error) {
+    const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                      .location = {CU_MEM_LOCATION_TYPE_DEVICE, device}};
+    size_t granularity;
+    if (!driver->cuMemAddressReserve || !driver->cuMemAddressFree || !driver->cuMemCreate ||
+        !driver->cuMemRelease || !driver->cuMemMap || !driver->cuMemUnmap ||
+        !driver->cuMemSetAccess || !driver->cuMemGetAllocationGranularity ||
+        driver->cuMemGetAllocationGranularity(&granularity, &prop,
+                                              CU_MEM_ALLOC_GRANULARITY_MINIMUM) != CUDA_SUCCESS ||
+        granularity == 0 || bytes > SIZE_MAX - granularity)
+        return buffer_alloc(driver, bytes, buffer, error);
+    *buffer = (struct buffer){.driver = driver, .bytes = bytes};
+    buffer->mapped_bytes = (bytes + granularity - 1) / granularity * granularity;
+    if (!RESULT_CHECK(error, driver, cuMemAddressReserve,
+                      (&buffer->address, buffer->mapped_bytes, 0, wanted, 0))) {
+        *buffer = (struct buffer){0};
+        return false;
+    }
+    if (back(buffer, &prop, error))
+        return true;
+    driver->cuMemAddressFree(buffer->address, buffer->mapped_bytes);
+    *buffer = (struct buffer){0};
+    return false;
+}
+
 bool buffer_upload(const struct buffer *buffer, size_t offset_bytes, const void *from, size_t bytes,
                    struct host_error *error) {
     return inside(buffer, offset_bytes, bytes, error) &&
@@ -64,7 +109,11 @@ bool buffer_copy(const struct buffer_copy_desc *copy, struct host_error *error) 
 }
 
 void buffer_free(struct buffer *buffer) {
-    if (buffer->address)
+    if (buffer->address && buffer->mapped_bytes) {
+        buffer->driver->cuMemUnmap(buffer->address, buffer->mapped_bytes);
+        buffer->driver->cuMemAddressFree(buffer->address, buffer->mapped_bytes);
+    } else if (buffer->address) {
         buffer->driver->cuMemFree(buffer->address);
+    }
     memset(buffer, 0, sizeof *buffer);
 }

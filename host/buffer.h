@@ -11,11 +11,19 @@ struct buffer {
     const struct driver *driver;
     CUdeviceptr address; /* at least 256-byte aligned */
     size_t bytes;
+    size_t mapped_bytes; /* of buffer_map, else 0 */
 };
 
 /* Allocates; the contents are undefined. `bytes` must not be 0. */
 bool buffer_alloc(const struct driver *driver, size_t bytes, struct buffer *buffer,
                   struct host_error *error);
+
+/* As buffer_alloc, on `device`, through the driver's virtual memory (CUDA Driver API, Virtual
+ * Memory Management): at `wanted` when that range of addresses is free, else where the driver
+ * chooses. What follows the buffer, beyond the driver's granularity (2 MiB on an H200), is not
+ * mapped. A driver without these functions gives what buffer_alloc gives. */
+bool buffer_map(const struct driver *driver, CUdevice device, CUdeviceptr wanted, size_t bytes,
+                struct buffer *buffer, struct host_error *error);
 
 /* Copies `bytes` to or from the buffer at `offset_bytes`; a range that leaves the buffer is refused
  * here, since a driver would only see a neighbour's memory. */

@@ -35,6 +35,7 @@ struct wanted {
 static const struct wanted wanted[] = {
 #define DRIVER_FN(need, name, symbol, since, stream, scope, params, args) WANTED_##need(name, since)
 #include "driver_api.def"
+#include "driver_api_gpu.def"
 #undef DRIVER_FN
 };
 

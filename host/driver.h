@@ -22,6 +22,7 @@ struct driver {
 #define DRIVER_FN(need, name, symbol, since, stream, scope, params, args)                          \
     DRIVER_FIELD_##need(name, params)
 #include "driver_api.def"
+#include "driver_api_gpu.def"
 #undef DRIVER_FN
 };
 

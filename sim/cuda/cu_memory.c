@@ -25,10 +25,6 @@ struct cu_allocations {
 
 enum { PITCH_ALIGN_BYTES = 512, HOST_ALIGN_BYTES = 4096, FIRST_CAPACITY = 64 };
 
-/* Guest addresses of every kind lie between these (global_memory.h). */
-#define GUEST_FIRST SHARED_WINDOW
-#define GUEST_END   (GLOBAL_FIRST + (UINT64_C(1) << 40))
-
 /* Number of allocations that begin at or below `address`. */
 static size_t count_below(const struct cu_allocations *all, uint64_t address) {
     size_t low = 0, high = all->count;
@@ -105,6 +101,8 @@ static bool place(struct cu_allocation *allocation, void *host) {
     if (allocation->kind != CU_MEMORY_REGISTERED && !host_has_room(bytes))
         return false;
     if (allocation->kind == CU_MEMORY_DEVICE) {
+        if (allocation->address)
+            return global_memory_alloc_at(memory, allocation->address, bytes);
         allocation->address = global_memory_alloc(memory, bytes);
         return allocation->address != 0;
     }
@@ -127,11 +125,13 @@ static void unplace(const struct cu_allocation *allocation) {
         free((void *)(uintptr_t)allocation->address);
 }
 
-CUresult cu_allocation_new(size_t bytes, enum cu_memory_kind kind, void *host,
-                           struct cu_allocation **out) {
+/* At `address`, 0: wherever there is room. */
+static CUresult allocation_new(uint64_t address, size_t bytes, enum cu_memory_kind kind, void *host,
+                               struct cu_allocation **out) {
     struct cu_allocation *allocation = cu_memory() ? calloc(1, sizeof *allocation) : NULL;
     if (!allocation)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    allocation->address = address;
     allocation->size_bytes = bytes;
     allocation->kind = kind;
     allocation->context = cu_current();
@@ -149,6 +149,18 @@ CUresult cu_allocation_new(size_t bytes, enum cu_memory_kind kind, void *host,
         all->device_end = allocation->address + bytes;
     *out = allocation;
     return CUDA_SUCCESS;
+}
+
+CUresult cu_allocation_new(size_t bytes, enum cu_memory_kind kind, void *host,
+                           struct cu_allocation **out) {
+    return allocation_new(0, bytes, kind, host, out);
+}
+
+CUresult cu_allocation_new_at(uint64_t address, size_t bytes) {
+    struct cu_allocation *allocation;
+    if (address == 0 || bytes == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    return allocation_new(address, bytes, CU_MEMORY_DEVICE, NULL, &allocation);
 }
 
 void cu_allocation_free(struct cu_allocation *allocation) {

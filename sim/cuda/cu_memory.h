@@ -32,6 +32,8 @@ struct cu_allocation *cu_allocation_at_host(const void *host);
  * for the other kinds. */
 CUresult cu_allocation_new(size_t bytes, enum cu_memory_kind kind, void *host,
                            struct cu_allocation **out);
+/* A device allocation at a guest address of the caller's choice. */
+CUresult cu_allocation_new_at(uint64_t address, size_t bytes);
 void cu_allocation_free(struct cu_allocation *allocation);
 /* The table itself, once every context has ended. */
 void cu_allocations_destroy(void);

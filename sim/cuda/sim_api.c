@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cu_memory.h"
 #include "cu_module.h"
 #include "ir.h"
 
@@ -23,6 +24,8 @@ EXPORTED siltwin_sim_last_report siltwinSimLastReport;
 EXPORTED siltwin_sim_set_stats siltwinSimSetStats;
 EXPORTED siltwin_sim_stats_last siltwinSimStats;
 EXPORTED siltwin_sim_kernel_info siltwinSimKernel;
+EXPORTED siltwin_sim_mem_alloc_at siltwinSimMemAllocAt;
+EXPORTED siltwin_sim_windows siltwinSimWindows;
 
 /* Copies what both sides know of a struct that begins with its size; what the caller knows beyond
  * that reads 0. False when the caller's size cannot be. */
@@ -101,6 +104,21 @@ int siltwinSimSetEvents(siltwin_sim_events *sink, void *ctx, uint32_t kinds) {
 int siltwinSimSetModuleName(const char *file) {
     struct cu_thread *thread = cu_thread();
     snprintf(thread->module_name, sizeof thread->module_name, "%s", file ? file : "");
+    return CUDA_SUCCESS;
+}
+
+int siltwinSimMemAllocAt(uint64_t address, uint64_t bytes) {
+    CUresult code = cu_enter(CU_SCOPE_CONTEXT);
+    if (code == CUDA_SUCCESS)
+        code = cu_allocation_new_at(address, bytes);
+    return (int)cu_leave(code);
+}
+
+int siltwinSimWindows(uint64_t *shared, uint64_t *local) {
+    if (!shared || !local)
+        return CUDA_ERROR_INVALID_VALUE;
+    *shared = SHARED_WINDOW;
+    *local = LOCAL_WINDOW;
     return CUDA_SUCCESS;
 }
 

@@ -50,6 +50,14 @@ typedef int siltwin_sim_set_progress(siltwin_sim_progress *progress, void *ctx);
  * next load only; NULL: "ptx". */
 typedef int siltwin_sim_set_module_name(const char *file);
 
+/* siltwinSimMemAllocAt: cuMemAlloc at `address`, a multiple of 512, so that a run can have the
+ * addresses of another machine; exactly `bytes` are mapped. 2 (out of memory) when something is
+ * there, or there is no room. cuMemFree frees it. */
+typedef int siltwin_sim_mem_alloc_at(uint64_t address, uint64_t bytes);
+
+/* siltwinSimWindows: the generic addresses of shared and of local address 0, in every launch. */
+typedef int siltwin_sim_windows(uint64_t *shared, uint64_t *local);
+
 /* How the last launch that did not end well ended. */
 enum siltwin_sim_end {
     SILTWIN_SIM_NO_FAULT,

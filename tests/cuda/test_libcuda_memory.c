@@ -209,3 +209,23 @@ Test(memory, more_than_the_host_has_is_refused, .init = start) {
     cr_assert_eq(lines.count, 2);
     cr_assert_not_null(strstr(lines.text, "an allocation of 966367641600 bytes"));
 }
+
+/* Another machine's addresses: exactly that many bytes, only where nothing is. */
+Test(memory, at_an_address_of_choice, .init = start) {
+    int (*alloc_at)(uint64_t, uint64_t);
+    const CUdeviceptr at = 0x7e8000000000;
+    libcuda_symbol(&cu, "siltwinSimMemAllocAt", &alloc_at);
+    cr_assert_eq(alloc_at(at, 100), 0);
+    cr_assert_eq(cu.cuMemcpyHtoD_v2(at, host, 100), 0);
+    cr_assert_neq(cu.cuMemcpyHtoD_v2(at + 1, host, 100), 0);
+    cr_assert_eq(cu.cuMemcpyDtoH_v2(back, at, 100), 0);
+    cr_assert_eq(memcmp(host, back, 100), 0);
+    cr_assert_eq(alloc_at(at, 100), 2);
+    cr_assert_eq(alloc_at(at + 8, 100), 2, "not a multiple of 512");
+    cr_assert_eq(alloc_at(a, 100), 2);
+    cr_assert_eq(alloc_at(0, 100), 1);
+    cr_assert_eq(alloc_at(at + 4096, 0), 1);
+    cr_assert_eq(cu.cuMemFree_v2(at), 0);
+    cr_assert_eq(alloc_at(at, 512), 0);
+    cr_assert_eq(cu.cuMemFree_v2(at), 0);
+}

@@ -26,6 +26,7 @@ static const struct {
 #define DRIVER_FN(need, name, symbol, since, stream, scope, params, args)                          \
     {#symbol, _Generic((PFN_##name##_v##since)0, CUresult(*) params : 1, default : 0)},
 #include "driver_api.def"
+#include "driver_api_gpu.def"
 #undef DRIVER_FN
 };
 

@@ -48,6 +48,7 @@ struct row {
 static const struct row rows[] = {
 #define DRIVER_FN(need, name, symbol, since, stream, scope, params, args) {#name, #symbol, since},
 #include "driver_api.def"
+#include "driver_api_gpu.def"
 #undef DRIVER_FN
 };
 

@@ -7,6 +7,7 @@
 #include "module.h"
 #include "tensormap.h"
 #include "timing.h"
+#include "windows.h"
 
 static const char text[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
                            ".visible .entry fill(.param .u64 to, .param .u32 value)\n"
@@ -117,4 +118,17 @@ Test(host_sim, tensor_maps, .init = start, .fini = stop) {
     cr_assert_eq(tensormap_set_address(&driver, &map, 0x20000), CUDA_SUCCESS);
     desc.box[0] = 64; /* 256 bytes: wider than the swizzle's span */
     cr_assert_eq(tensormap_encode(&driver, &desc, &map), CUDA_ERROR_INVALID_VALUE);
+}
+
+Test(host_sim, windows, .init = start, .fini = stop) {
+    struct windows windows;
+    int (*simulated)(uint64_t *, uint64_t *);
+    uint64_t shared, local;
+    cr_assert(windows_read(&driver, &windows, &error), "%s", error.text);
+    void *found = driver_extension(&driver, "siltwinSimWindows");
+    memcpy(&simulated, &found, sizeof found);
+    cr_assert_eq(simulated(&shared, &local), CUDA_SUCCESS);
+    cr_assert_eq(windows.shared, shared);
+    cr_assert_eq(windows.local, local);
+    cr_assert_eq(shared % (1ull << 32), 0, "as on an H200 (observation 31)");
 }
