@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "input.h"
 #include "message.h"
+#include "tool_path.h"
 
 struct settings {
     const char *device, *cublas_path;
@@ -119,9 +120,14 @@ static void compare(const struct settings *s, struct bench *bench,
     struct host_error error = {0};
     char name[60];
     const double flop = 2.0 * (double)matmul->m * (double)matmul->n * (double)matmul->k;
-    const bool open = cublas_open(&cublas, s->cublas_path, &error);
+    char found[TOOL_PATH_BYTES];
+    const char *path = s->cublas_path;
+    if (!path && tool_path_cublas(found))
+        path = found;
+    const bool open = cublas_open(&cublas, path, &error);
     if (open && bench_cublas(bench, &cublas, matmul, &timing, &error)) {
-        snprintf(name, sizeof name, "cuBLAS %d", cublas.version);
+        snprintf(name, sizeof name, "cuBLAS %d.%d.%d", cublas.version / 10000,
+                 cublas.version / 100 % 100, cublas.version % 100);
         report(s, list, name, &timing, flop);
         if (!s->json)
             printf("the launch reaches %.1f %% of cuBLAS\n", 100 * timing.median_ms / launch_ms);

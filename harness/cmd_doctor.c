@@ -11,6 +11,7 @@
 #include "driver.h"
 #include "machine.h"
 #include "message.h"
+#include "tool_path.h"
 
 enum { OPT_JSON = 256, OPT_HELP };
 
@@ -103,33 +104,13 @@ static bool check_simulator(struct doctor *d) {
     return true;
 }
 
-/* The first of the folders that has `name`; NULL when none has. */
-static const char *find_in(const char *folders, const char *name, char *path, size_t size) {
-    while (*folders) {
-        const int length = (int)strcspn(folders, ":");
-        snprintf(path, size, "%.*s/%s", length, folders, name);
-        if (length && !access(path, R_OK))
-            return path;
-        folders += length + (folders[length] == ':');
-    }
-    return NULL;
-}
-
 static void check_tools(struct doctor *d) {
-    char path[4096], folders[8192];
-    const char *from_path = getenv("PATH"), *from_libraries = getenv("LD_LIBRARY_PATH");
-    snprintf(folders, sizeof folders, "%s:/usr/local/cuda/bin", from_path ? from_path : "");
-    const char *found = find_in(folders, "ptxas", path, sizeof path);
+    char path[TOOL_PATH_BYTES];
+    bool found = tool_path_ptxas(path);
     check(d, "ptxas", found,
-          found ? found : "only needed to assemble the kernels (scons check-ptx)");
-    snprintf(
-        folders, sizeof folders,
-        "%s:/usr/local/cuda/lib64:/usr/lib/x86_64-linux-gnu:/usr/lib/aarch64-linux-gnu:/usr/lib",
-        from_libraries ? from_libraries : "");
-    found = find_in(folders, "libcublas.so.13", path, sizeof path);
-    if (!found)
-        found = find_in(folders, "libcublas.so.12", path, sizeof path);
-    check(d, "cublas", found, found ? found : "only needed to compare speed on a GPU");
+          found ? path : "only needed to assemble the kernels (scons check-ptx)");
+    found = tool_path_cublas(path);
+    check(d, "cublas", found, found ? path : "only needed to compare speed on a GPU");
 }
 
 int cmd_doctor(int argc, char **argv) {
