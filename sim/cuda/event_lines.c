@@ -7,7 +7,7 @@
 #include "strbuf.h"
 #include "warp.h"
 
-_Static_assert((int)EVENT_KIND_COUNT == (int)SILTWIN_SIM_TMEM + 1, "the same kinds");
+_Static_assert((int)EVENT_TMEM_ACCESS == (int)SILTWIN_SIM_TMEM, "the same kinds");
 _Static_assert((int)EVENT_MMA == (int)SILTWIN_SIM_MMA, "in the same order");
 
 static const char *const access_names[] = {
@@ -54,6 +54,8 @@ static void write_detail(struct strbuf *line, const struct event *event) {
                       event->tmem.first_lane, event->tmem.lane_count, event->tmem.first_column,
                       event->tmem.column_count);
         break;
+    case EVENT_REACH: /* no line: EVENT_INSN has one */
+    case EVENT_DONE:
     case EVENT_KIND_COUNT: break;
     }
 }

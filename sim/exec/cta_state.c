@@ -227,11 +227,13 @@ void cta_mbarrier_changed(struct cta *cta, uint32_t address, uint64_t phase_befo
         .warp = w != NULL ? w->index : UINT32_MAX,
         .lanes = w != NULL ? UINT32_C(1) << lane : 0,
         .insn = op != NULL ? op->insn : x,
+        .state = w,
         .mbarrier = {.address = address,
                      .phase = entry->object.phase,
                      .pending = entry->object.pending,
                      .tx_count = entry->object.tx_count,
-                     .completed = (uint32_t)(entry->object.phase - phase_before)},
+                     .completed = (uint32_t)(entry->object.phase - phase_before),
+                     .async_id = op != NULL ? op->id : 0},
     };
     tell(cta, &event);
 }

@@ -155,6 +155,18 @@ static void place_variables(struct decoder *d, struct xfunc *func) {
     func->param_lane_bytes = (uint32_t)bits_align_up(param, 16);
 }
 
+/* Which registers of the function may not share storage; NULL for none. */
+static const bool *kept_registers(struct decoder *d, const struct ir_func *func) {
+    if (d->kept->count == 0)
+        return NULL;
+    bool *kept = arena_array(&d->scratch, func->reg_count, sizeof *kept);
+    d->no_memory |= kept == NULL;
+    for (uint32_t i = 0; kept != NULL && i < func->reg_count; i++)
+        for (uint32_t k = 0; k < d->kept->count && !kept[i]; k++)
+            kept[i] = strcmp(func->regs[i].name, d->kept->names[k]) == 0;
+    return kept;
+}
+
 /* Registers share storage by liveness; predicates stand behind the others, a word each. */
 static void place_registers(struct decoder *d, struct xfunc *func) {
     const struct ir_func *ir = func->ir;
@@ -162,7 +174,7 @@ static void place_registers(struct decoder *d, struct xfunc *func) {
     func->reg_offset = arena_array(d->base.arena, ir->reg_count, sizeof *func->reg_offset);
     func->reg_bits = arena_array(d->base.arena, ir->reg_count, 1);
     if (func->reg_offset == NULL || func->reg_bits == NULL ||
-        !liveness_slots(&d->scratch, ir, &slots)) {
+        !liveness_slots_keeping(&d->scratch, ir, kept_registers(d, ir), &slots)) {
         d->no_memory = true;
         return;
     }
@@ -381,10 +393,12 @@ static void decode_all(struct decoder *d, int32_t func_index) {
 
 struct exec_kernel *decode_kernel(struct arena *arena, const struct ir_module *module,
                                   int32_t func_index, const uint64_t *symbol_addresses, uint16_t sm,
-                                  struct strbuf *log, enum status *status) {
+                                  const struct decode_kept *kept, struct strbuf *log,
+                                  enum status *status) {
     struct decoder d = {
         .base = {.arena = arena, .module = module, .log = log, .sm = sm},
         .symbol_addresses = symbol_addresses,
+        .kept = kept,
     };
     decode_all(&d, func_index);
     free(d.constants);

@@ -27,6 +27,7 @@ struct decoder {
     uint32_t local_capacity;
     uint32_t max_live_units; /* of all functions */
     uint32_t frame_bytes;
+    const struct decode_kept *kept;
     struct arena scratch;          /* of this decoding */
     struct isa_pattern **patterns; /* by form, compiled when first met */
     bool no_memory;
@@ -37,10 +38,17 @@ void decode_operands(struct decoder *d, struct xinsn *x);
 /* Offset in the constant area of 32 lanes of that value. */
 uint32_t decode_constant(struct decoder *d, uint64_t value, unsigned bits);
 
+/* Names of registers that get storage of their own. */
+struct decode_kept {
+    const char *const *names;
+    uint32_t count;
+};
+
 /* Decodes the entry `func_index` of the module. NULL with an error logged. */
 struct exec_kernel *decode_kernel(struct arena *arena, const struct ir_module *module,
                                   int32_t func_index, const uint64_t *symbol_addresses, uint16_t sm,
-                                  struct strbuf *log, enum status *status);
+                                  const struct decode_kept *kept, struct strbuf *log,
+                                  enum status *status);
 
 /* The selector of each form, from isa.def. */
 extern exec_select *const op_table[ISA_COUNT];

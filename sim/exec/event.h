@@ -1,6 +1,7 @@
 #ifndef SILTWIN_EVENT_H
 #define SILTWIN_EVENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct xinsn;
@@ -22,6 +23,9 @@ enum event_kind {
     EVENT_MMA,            /* one tcgen05.mma: m, n, k */
     EVENT_BARRIER,        /* bar.sync and the like: a warp arrived or left */
     EVENT_TMEM_ACCESS,    /* tcgen05.ld, st, cp: lanes, columns */
+    EVENT_REACH, /* lanes came to an instruction, guard not applied. Told again when they waited at
+                    it and others joined them */
+    EVENT_DONE,  /* an instruction ran and its lanes go on */
     EVENT_KIND_COUNT
 };
 
@@ -33,6 +37,7 @@ struct event {
     uint32_t warp;            /* index in the CTA; UINT32_MAX for a unit */
     uint32_t lanes;           /* lanes that take part */
     const struct xinsn *insn; /* NULL where no instruction is at hand */
+    const struct warp *state; /* registers and memory as the warp sees them now; NULL for a unit */
     union {
         struct {
             enum event_access access;
@@ -45,7 +50,12 @@ struct event {
             uint32_t pending;
             int32_t tx_count;
             uint32_t completed; /* phases completed by this operation */
+            uint64_t async_id;  /* of the asynchronous operation that did it, 0: a thread */
         } mbarrier;
+        struct {
+            uint32_t running; /* EVENT_REACH: lanes whose guard holds */
+            bool left;        /* EVENT_DONE: the lanes left the function's registers (call, ret) */
+        } step;
         struct {
             uint64_t id; /* unique in the CTA, in order of issue */
         } async;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arena.h"
 #include "event.h"
 #include "fault.h"
 #include "global_memory.h"
@@ -55,6 +56,13 @@ const struct exec_kernel *exec_module_kernel_at(const struct exec_module *module
 bool exec_module_global(const struct exec_module *module, const char *name, uint64_t *address,
                         uint64_t *size_bytes);
 const struct exec_kernel_info *exec_kernel_info(const struct exec_kernel *kernel);
+/* The module's kernel decoded once more, into `arena`, with storage of its own for every register
+ * that has one of these names: an observer can read it anywhere. Garbage that a program reads from
+ * registers before it writes them may be another. NULL: no memory. */
+const struct exec_kernel *exec_kernel_keeping(const struct exec_module *module,
+                                              const struct exec_kernel *kernel,
+                                              const char *const *names, uint32_t count,
+                                              struct arena *arena);
 
 enum completion_policy { POLICY_EAGER, POLICY_LAZY, POLICY_RANDOM };
 

@@ -15,6 +15,7 @@ struct exec_module {
     uint64_t const_bank, const_bank_bytes; /* guest address of the bank */
     const struct exec_kernel **kernels;
     uint32_t kernel_count;
+    uint16_t sm;
 };
 
 static bool is_variable(const struct ir_symbol *symbol, enum ptx_space space) {
@@ -87,7 +88,23 @@ static void initialise_variables(struct exec_module *module) {
     }
 }
 
-static enum status decode_entries(struct exec_module *module, uint16_t sm, struct strbuf *log) {
+static struct exec_kernel *decode_entry(const struct exec_module *module, struct arena *arena,
+                                        uint32_t index, const struct decode_kept *kept,
+                                        struct strbuf *log, enum status *status) {
+    struct exec_kernel *kernel = decode_kernel(arena, module->ir, (int32_t)index, module->addresses,
+                                               module->sm, kept, log, status);
+    if (kernel == NULL)
+        return NULL;
+    kernel->info.const_bytes = (uint32_t)module->const_bank_bytes;
+    kernel->const_bank_bytes = (uint32_t)module->const_bank_bytes;
+    if (module->const_bank_bytes > 0)
+        kernel->const_bank =
+            global_memory_host(module->memory, module->const_bank, module->const_bank_bytes);
+    return kernel;
+}
+
+static enum status decode_entries(struct exec_module *module, struct strbuf *log) {
+    static const struct decode_kept none = {NULL, 0};
     enum status worst = STATUS_OK;
     module->kernels = arena_array(&module->arena, module->ir->func_count, sizeof *module->kernels);
     if (module->kernels == NULL)
@@ -96,20 +113,28 @@ static enum status decode_entries(struct exec_module *module, uint16_t sm, struc
         if (!module->ir->funcs[i].is_entry || !module->ir->funcs[i].is_defined)
             continue;
         enum status status;
-        struct exec_kernel *kernel = decode_kernel(&module->arena, module->ir, (int32_t)i,
-                                                   module->addresses, sm, log, &status);
-        if (kernel == NULL) {
+        const struct exec_kernel *kernel =
+            decode_entry(module, &module->arena, i, &none, log, &status);
+        if (kernel == NULL)
             worst = status;
-            continue;
-        }
-        kernel->info.const_bytes = (uint32_t)module->const_bank_bytes;
-        kernel->const_bank_bytes = (uint32_t)module->const_bank_bytes;
-        if (module->const_bank_bytes > 0)
-            kernel->const_bank =
-                global_memory_host(module->memory, module->const_bank, module->const_bank_bytes);
-        module->kernels[module->kernel_count++] = kernel;
+        else
+            module->kernels[module->kernel_count++] = kernel;
     }
     return worst;
+}
+
+const struct exec_kernel *exec_kernel_keeping(const struct exec_module *module,
+                                              const struct exec_kernel *kernel,
+                                              const char *const *names, uint32_t count,
+                                              struct arena *arena) {
+    const struct decode_kept kept = {names, count};
+    const int32_t index = ir_find_func(module->ir, kernel->info.name);
+    struct strbuf log = {0};
+    enum status status;
+    const struct exec_kernel *again =
+        decode_entry(module, arena, (uint32_t)index, &kept, &log, &status);
+    strbuf_free(&log);
+    return again;
 }
 
 /* Nothing is linked in: a variable that is only declared has no place. */
@@ -143,7 +168,8 @@ static enum status load(struct exec_module *module, const struct exec_device *de
     if (status != STATUS_OK)
         return status;
     initialise_variables(module);
-    return decode_entries(module, device->sm, log);
+    module->sm = device->sm;
+    return decode_entries(module, log);
 }
 
 enum status exec_module_load(struct global_memory *memory, const struct exec_device *device,

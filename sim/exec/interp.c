@@ -16,6 +16,17 @@ static void tell_insn(struct warp *w, const struct xinsn *x, uint32_t mask) {
     warp_event(w, x, mask, &event);
 }
 
+static void tell_reach(struct warp *w, const struct xinsn *x, uint32_t lanes, uint32_t mask) {
+    struct event event = {.kind = EVENT_REACH, .step.running = mask};
+    warp_event(w, x, lanes, &event);
+}
+
+static void tell_done(struct warp *w, const struct xinsn *x, uint32_t mask, enum step step) {
+    struct event event = {.kind = EVENT_DONE, .step.left = step == STEP_JUMP};
+    if (step != STEP_WAIT && step != STEP_FAULT)
+        warp_event(w, x, mask, &event);
+}
+
 /* Brings the step counter up to date: `next` is the first instruction that has not run. */
 static inline void count_steps(struct warp *w, const struct xinsn *next) {
     w->cta->state->steps += (uint64_t)(next - w->sched->run_start);
@@ -51,6 +62,7 @@ static enum group_end run_again(struct warp *w, struct group *group, uint32_t *m
     *mask = guard_mask(w, pc, group->lanes);
     w->wait = group->wait;
     enum step step = pc->run(w, pc, *mask);
+    tell_done(w, pc, *mask, step);
     w->wait_expired = false;
     if (step != STEP_WAIT)
         group->wait.kind = WAIT_NONE;
@@ -67,10 +79,14 @@ run_loop(struct warp *w, struct group *group, const struct xinsn *stop, bool sev
     for (;;) {
         uint32_t mask = guard_mask(w, pc, lanes);
         enum step step = STEP_NEXT;
+        if (observed)
+            tell_reach(w, pc, lanes, mask);
         if (mask != 0) {
             if (observed)
                 tell_insn(w, pc, mask);
             step = pc->run(w, pc, mask);
+            if (observed)
+                tell_done(w, pc, mask, step);
         }
         if (__builtin_expect(step == STEP_NEXT, 1)) {
             if (++pc == stop)
@@ -107,7 +123,8 @@ enum group_end group_run(struct warp *w, struct group *group, const struct xinsn
     w->wait.kind = WAIT_NONE;
     uint64_t limit = w->cta->state->steps + s->slice_cost + slice;
     const struct observer *observer = w->cta->state->observer;
-    if (observer != NULL && (observer->kinds >> EVENT_INSN & 1))
+    const uint32_t of_insns = 1u << EVENT_INSN | 1u << EVENT_REACH | 1u << EVENT_DONE;
+    if (observer != NULL && (observer->kinds & of_insns) != 0)
         return run_loop(w, group, stop, several, limit, mask, true);
     return run_loop(w, group, stop, several, limit, mask, false);
 }

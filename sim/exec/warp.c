@@ -132,6 +132,7 @@ void warp_event(struct warp *w, const struct xinsn *x, uint32_t lanes, struct ev
     event->warp = w->index;
     event->lanes = lanes;
     event->insn = x;
+    event->state = w;
     state->observer->event(state->observer_ctx, event);
 }
 

@@ -479,7 +479,15 @@ static bool keep_async_outputs(struct live *l) {
     return true;
 }
 
-static bool compute(struct live *l, struct reg_slots *out) {
+static void keep_named(struct live *l, const bool *kept) {
+    for (uint32_t reg = 0; kept != NULL && reg < l->func->reg_count; reg++)
+        if (kept[reg]) {
+            l->start[reg] = 0;
+            l->last[reg] = l->func->insn_count;
+        }
+}
+
+static bool compute(struct live *l, const bool *kept, struct reg_slots *out) {
     uint32_t regs = l->func->reg_count;
     l->outputs = arena_array(&l->scratch, ISA_COUNT, sizeof *l->outputs);
     l->start = arena_array(&l->scratch, regs, sizeof *l->start);
@@ -489,13 +497,21 @@ static bool compute(struct live *l, struct reg_slots *out) {
     if (l->outputs == NULL || l->start == NULL || l->last == NULL || l->home == NULL ||
         l->global == NULL)
         return false;
-    return make_blocks(l) && find_intervals(l) && keep_async_outputs(l) && assign(l, out);
+    if (!make_blocks(l) || !find_intervals(l) || !keep_async_outputs(l))
+        return false;
+    keep_named(l, kept);
+    return assign(l, out);
 }
 
 bool liveness_slots(struct arena *arena, const struct ir_func *func, struct reg_slots *out) {
+    return liveness_slots_keeping(arena, func, NULL, out);
+}
+
+bool liveness_slots_keeping(struct arena *arena, const struct ir_func *func, const bool *kept,
+                            struct reg_slots *out) {
     struct live l = {.func = func};
     *out = (struct reg_slots){.unit = arena_array(arena, func->reg_count, sizeof *out->unit)};
-    bool ok = out->unit != NULL && compute(&l, out);
+    bool ok = out->unit != NULL && compute(&l, kept, out);
     arena_free(&l.scratch);
     return ok;
 }

@@ -29,5 +29,9 @@ enum { REG_NO_SLOT = UINT32_MAX }; /* unit of a register that no instruction nam
  * An instruction must write only the lanes that execute it. False when the host has no memory left.
  */
 bool liveness_slots(struct arena *arena, const struct ir_func *func, struct reg_slots *out);
+/* The same, but the registers with `kept[register]` have their storage alone in the whole function,
+ * so that they can be looked at anywhere. `kept` NULL: none. */
+bool liveness_slots_keeping(struct arena *arena, const struct ir_func *func, const bool *kept,
+                            struct reg_slots *out);
 
 #endif

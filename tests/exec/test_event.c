@@ -78,6 +78,8 @@ Test(event, every_kind_is_told_once) {
         /* 3 of the head, 4 before the barrier, the barrier, setp, 4 guarded ones, 3, the end. */
         cr_expect_eq(total.count[EVENT_INSN], 4 * 17);
         cr_expect_eq(total.insn_lanes, 4 * (13 * 32 + 4));
+        cr_expect_eq(total.count[EVENT_REACH], 4 * 17);
+        cr_expect_eq(total.count[EVENT_DONE], 4 * 17);
         cr_expect_eq(total.count[EVENT_SHARED_ACCESS], 4);
         cr_expect_eq(total.shared_lanes, 4 * 32);
         cr_expect_eq(total.global_bytes, 4 * 32 * 8);
