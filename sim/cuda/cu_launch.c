@@ -14,6 +14,7 @@
 #include "cu_functions.h"
 #include "cu_stream.h"
 #include "event_lines.h"
+#include "watch.h"
 
 static double seconds_now(void) {
     struct timespec now;
@@ -83,6 +84,23 @@ static void observe(const struct cu_launch *launch, struct event_lines *lines,
     event_lines_observe(lines, observer);
 }
 
+/* Watches the launch too; what was asked for before is told as well. False: no memory. */
+static bool begin_watch(const struct cu_launch *launch, struct watch_launch *watched,
+                        struct observer *observer, struct exec_launch *run) {
+    const struct cu_function *function = launch->function;
+    *watched = (struct watch_launch){0};
+    if (!cu_root()->watch)
+        return true;
+    if (!watch_launch_begin(watched, cu_root()->watch, function->module->exec, function->kernel,
+                            function->module->file))
+        return false;
+    watched->launch = cu_root()->launches;
+    watched->next = *observer;
+    watch_observe(watched, observer);
+    run->kernel = watched->kernel;
+    return true;
+}
+
 /* Runs the kernel; the result is that of the launch call. */
 static CUresult execute(const struct cu_launch *launch, const uint8_t *block) {
     struct cu_root *root = cu_root();
@@ -93,14 +111,20 @@ static CUresult execute(const struct cu_launch *launch, const uint8_t *block) {
     struct exec_launch run = prepare(launch, block);
     struct event_lines lines;
     struct observer observer = {0};
+    struct watch_launch watched;
     observe(launch, &lines, &observer);
+    if (!begin_watch(launch, &watched, &observer, &run)) {
+        watch_launch_end(&watched);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
     if (observer.kinds)
         run.observer = &observer;
-    if (root->events) /* one thread: the order of the lines is the order of events */
+    if (root->events || root->watch) /* one thread: they are told in the order of events */
         run.jobs = 1;
     double start = seconds_now();
     enum status status = exec_run(&run, &fault, &report);
     root->stats_seconds = seconds_now() - start;
+    watch_launch_end(&watched);
     if (status == STATUS_OK) {
         strbuf_free(&report);
         return CUDA_SUCCESS;

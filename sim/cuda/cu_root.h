@@ -21,6 +21,7 @@ enum { CU_DRIVER_VERSION = 13000, CU_CONTEXT_STACK = 32, CU_LIMITS = 8 };
 
 struct cu_module;
 struct cu_allocations;
+struct watch;
 
 struct cu_context {
     CUcontext handle;
@@ -70,6 +71,7 @@ struct cu_root {
     siltwin_sim_events *events; /* NULL: no event lines */
     void *events_ctx;
     uint32_t event_kinds;
+    struct watch *watch; /* NULL: none */
     siltwin_sim_progress *progress;
     void *progress_ctx;
     uint64_t absent_said[16]; /* bit per row of cu_absent.def */
