@@ -123,7 +123,8 @@ static bool build_item(const struct ptx_fit *f, const struct isa_item *item,
     case ISA_ITEM_LIST:
         *out = (struct ir_operand){.column = raw->column};
         return build_label(f, item, raw, out);
-    default: return build(f, item, ptx_item_type(f->match, item), raw, out);
+    default:
+        return build(f, item, ptx_item_type(f->match, item), ptx_raw_unbraced(f, item, raw), out);
     }
 }
 

@@ -248,6 +248,14 @@ static bool fit_pair(const struct ptx_fit *f, const struct isa_item *item, enum 
            fit_scalar(f, &second, PTX_PRED, &raw->elems[1]);
 }
 
+const struct ptx_raw *ptx_raw_unbraced(const struct ptx_fit *f, const struct isa_item *item,
+                                       const struct ptx_raw *raw) {
+    const bool one = item->list == ISA_LIST_VECTOR && raw->kind == RAW_VECTOR &&
+                     raw->elem_count == 1 && raw->elems[0].kind != RAW_SINK &&
+                     vector_count(&f->mnemonic->words) == 1;
+    return one ? &raw->elems[0] : raw;
+}
+
 static bool fit_value(const struct ptx_fit *f, const struct isa_item *item,
                       const struct ptx_raw *raw) {
     enum ptx_type type = ptx_item_type(f->match, item);
@@ -258,7 +266,7 @@ static bool fit_value(const struct ptx_fit *f, const struct isa_item *item,
     switch (item->list) {
     case ISA_LIST_VECTOR:
         count = vector_count(&f->mnemonic->words);
-        return count == 1 ? fit_scalar(f, item, type, raw)
+        return count == 1 ? fit_scalar(f, item, type, ptx_raw_unbraced(f, item, raw))
                           : fit_elements(f, item, type, raw, count);
     case ISA_LIST_ANY: return fit_elements(f, item, type, raw, 0);
     case ISA_LIST_COUNT: return fit_elements(f, item, type, raw, item->list_count);
