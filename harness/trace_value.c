@@ -133,12 +133,30 @@ static bool store_int(uint8_t *bytes, size_t size, int64_t value) {
     return true;
 }
 
+/* A hexadecimal number of 64 bits whose highest bit is set: expressions are signed and have no
+ * such. */
+static bool try_high_word(struct trace_reader *r, uint8_t *bytes) {
+    enum { PREFIX = 2, DIGITS = 16 };
+    const char *text = r->text + r->at;
+    if (text[0] != '0' || text[1] != 'x' ||
+        strspn(text + PREFIX, "0123456789abcdefABCDEF") != DIGITS)
+        return false;
+    const uint64_t word = strtoull(text, NULL, 16);
+    if (word >> 63 == 0)
+        return false;
+    memcpy(bytes, &word, sizeof word);
+    r->at += PREFIX + DIGITS;
+    return true;
+}
+
 bool scan_elem(struct trace_reader *r, enum elem_type type, uint8_t *bytes) {
     const struct elem_info *info = elem_info(type);
     scan_blanks(r);
     const struct trace_place place = scan_place(r);
     double number;
     int64_t value;
+    if (info->kind == ELEM_KIND_UNSIGNED && info->size_bytes == 8 && try_high_word(r, bytes))
+        return true;
     if (info->kind == ELEM_KIND_FLOAT && try_float(r, &number))
         return elem_from_double(type, number, bytes);
     if (!scan_int(r, &value))

@@ -116,6 +116,8 @@ static const struct {
     {HEAD "buffer A u8 [257] iota\n", 2, 23, 2, "iota up to 256 does not fit in u8"},
     {HEAD "buffer A f32 [4] uniform(nan,1)\n", 2, 31, 2, "finite low <= high"},
     {HEAD "buffer A f32 [2] = 1\n", 2, 21, 2, "expected the next element"},
+    {HEAD "buffer A s64 [1] = 0x8000000000000000\n", 2, 20, 2, "does not fit in 64 bits"},
+    {HEAD "buffer A u64 [1] = 0x10000000000000000\n", 2, 20, 2, "does not fit in 64 bits"},
     {HEAD "buffer A u8 [2] = 1 256\n", 2, 21, 2, "256 does not fit in u8"},
     {HEAD "buffer A f32 [2][2] file a.npy\n", 2, 26, 2, "the file's shape is not the buffer's"},
     {HEAD "buffer A u32 [2][3] file a.npy\n", 2, 26, 2, "the file holds f4, the buffer is u32"},
@@ -284,12 +286,17 @@ Test(trace_parse, expressions) {
 Test(trace_parse, lists_of_values) {
     struct fixture f = {0};
     cr_assert(parse(&f, HEAD "const N=3\nbuffer A s32 [5] = 1 -2 3 - 4 N-1 -N\n"
-                             "buffer B f32 [4] = 1.5 -2 -inf N\n"),
+                             "buffer B f32 [4] = 1.5 -2 -inf N\n"
+                             "buffer C b64 [2] = 0x8000000000000001 0x7fffffffffffffff\n"
+                             "buffer D u64 [1] = 0xffffffffffffffff\n"),
               "%u:%u %s", f.error.place.line, f.error.place.column, f.error.text);
     static const int32_t a[] = {1, -2, -1, 2, -3};
     static const float b[] = {1.5f, -2, -1.0f / 0.0f, 3};
+    static const uint64_t c[] = {UINT64_C(1) << 63 | 1, INT64_MAX}, d = UINT64_MAX;
     cr_assert(!memcmp(f.trace.buffers.items[0].init.image.bytes, a, sizeof a));
     cr_assert(!memcmp(f.trace.buffers.items[1].init.image.bytes, b, sizeof b));
+    cr_assert(!memcmp(f.trace.buffers.items[2].init.image.bytes, c, sizeof c));
+    cr_assert(!memcmp(f.trace.buffers.items[3].init.image.bytes, &d, sizeof d));
     release(&f);
 }
 
