@@ -341,9 +341,27 @@ static bool is_store(const struct ptx_fit *f) {
            (f->mnemonic->text[2] == '.' || f->mnemonic->text[2] == 0);
 }
 
+/* Orders belong to memory that threads share, .mmio to global memory (ptxas 13.0). */
+static bool order_fits(const struct ptx_fit *f, unsigned space, const struct ptx_raw *raw) {
+    const struct isa_words *words = &f->mnemonic->words;
+    bool own = space == SPACE_LOCAL || space == SPACE_CONST || space == SPACE_PARAM;
+    bool global = space == SPACE_GLOBAL || space == SPACE_GENERIC;
+    for (unsigned i = 0; i < words->qual_count; i++) {
+        enum ptx_qual qual = (enum ptx_qual)words->quals[i];
+        bool orders = qual == QUAL_VOLATILE || qual == QUAL_RELAXED || qual == QUAL_ACQUIRE ||
+                      qual == QUAL_RELEASE;
+        if ((orders && own) || (qual == QUAL_MMIO && !global))
+            return refuse(f, raw, "'.%s' has no place with .%s memory", ptx_qual_text(qual),
+                          ptx_space_text((enum ptx_space)space));
+    }
+    return true;
+}
+
 static bool fit_address(const struct ptx_fit *f, const struct isa_item *item,
                         const struct ptx_raw *raw) {
     unsigned space = address_space(f, item);
+    if (!order_fits(f, space, raw))
+        return false;
     if (raw->kind == RAW_SYMBOL && raw->indexed)
         return fit_base(f, space, raw, is_store(f));
     if (raw->kind != RAW_ADDRESS)
