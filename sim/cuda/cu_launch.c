@@ -101,6 +101,20 @@ static bool begin_watch(const struct cu_launch *launch, struct watch_launch *wat
     return true;
 }
 
+/* What a grid barrier works on, in device memory, for as long as a cooperative launch runs: four
+ * words, 16 (their bytes), 0 (the barrier: cooperative groups count there), 1 and 0. %envreg1 is
+ * the upper half of its address, %envreg2 the lower (seen on an H200). False: no memory. */
+static bool begin_workspace(const struct cu_launch *launch, struct exec_launch *run) {
+    const uint32_t words[4] = {sizeof words, 0, 1, 0};
+    if (!launch->cooperative)
+        return true;
+    run->grid_workspace = global_memory_alloc(run->memory, sizeof words);
+    uint8_t *bytes = global_memory_host(run->memory, run->grid_workspace, sizeof words);
+    if (bytes)
+        memcpy(bytes, words, sizeof words);
+    return bytes;
+}
+
 /* Runs the kernel; the result is that of the launch call. */
 static CUresult execute(const struct cu_launch *launch, const uint8_t *block) {
     struct cu_root *root = cu_root();
@@ -113,7 +127,8 @@ static CUresult execute(const struct cu_launch *launch, const uint8_t *block) {
     struct observer observer = {0};
     struct watch_launch watched;
     observe(launch, &lines, &observer);
-    if (!begin_watch(launch, &watched, &observer, &run)) {
+    const bool watching = begin_watch(launch, &watched, &observer, &run);
+    if (!watching || !begin_workspace(launch, &run)) {
         watch_launch_end(&watched);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
@@ -125,6 +140,8 @@ static CUresult execute(const struct cu_launch *launch, const uint8_t *block) {
     enum status status = exec_run(&run, &fault, &report);
     root->stats_seconds = seconds_now() - start;
     watch_launch_end(&watched);
+    if (run.grid_workspace)
+        global_memory_free(run.memory, run.grid_workspace);
     if (status == STATUS_OK) {
         strbuf_free(&report);
         return CUDA_SUCCESS;

@@ -82,6 +82,7 @@ struct exec_launch {
     uint64_t
         idle_budget; /* warp instructions without a side effect before FAULT_BUDGET, 0: default */
     uint64_t grid_id;
+    uint64_t grid_workspace; /* of a cooperative launch: its address, in %envreg1 and 2; else 0 */
     const struct observer *observer; /* NULL: none */
     /* Called now and then with the share of the grid that is done; NULL: not. */
     void (*progress)(void *ctx, uint64_t ctas_done, uint64_t ctas_total);

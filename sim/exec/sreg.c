@@ -100,6 +100,8 @@ static uint64_t warp_value(const struct warp *w, enum ptx_sreg sreg, unsigned co
     case SREG_CLUSTER_NCTAID:
     case SREG_CLUSTER_CTARANK:
     case SREG_CLUSTER_NCTARANK: return cluster_value(w, sreg, component);
+    case SREG_ENVREG1: return launch->grid_workspace >> 32;
+    case SREG_ENVREG2: return launch->grid_workspace;
     default: return 0;
     }
 }

@@ -325,3 +325,35 @@ Test(launch, events_as_text, .init = load) {
     cr_assert_eq(launch(e, 1, 1, 0, NULL, NULL), 0);
     cr_expect_eq(again.count, count);
 }
+
+/* A grid barrier finds its words through %envreg1 and 2 of a cooperative launch (H200). */
+Test(launch, cooperative_grids_have_a_workspace, .init = load) {
+    static const char env[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+                              ".visible .entry env(.param .u64 out)\n{\n"
+                              "    .reg .b32 %r<4>; .reg .b64 %out, %at; .reg .pred %none;\n"
+                              "    ld.param.u64 %out, [out];\n"
+                              "    mov.b32 %r0, %envreg1; mov.b32 %r1, %envreg2;\n"
+                              "    mov.b64 %at, {%r1, %r0};\n"
+                              "    setp.eq.u64 %none, %at, 0;\n"
+                              "    @%none st.global.u32 [%out], 77;\n"
+                              "    @%none ret;\n"
+                              "    ld.global.v4.u32 {%r0, %r1, %r2, %r3}, [%at];\n"
+                              "    st.global.v4.u32 [%out], {%r0, %r1, %r2, %r3};\n"
+                              "    st.global.u32 [%at+4], 5;\n"
+                              "    ret;\n}\n";
+    static const uint32_t wanted[4] = {16, 0, 1, 0};
+    CUmodule other;
+    CUfunction function;
+    uint32_t seen[4] = {0};
+    cr_assert_eq(cu.cuModuleLoadData(&other, env), 0);
+    cr_assert_eq(cu.cuModuleGetFunction(&function, other, "env"), 0);
+    for (int i = 0; i < 2; i++) { /* each launch finds it fresh */
+        cr_assert_eq(cu.cuLaunchCooperativeKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, pointers),
+                     0);
+        cr_assert_eq(cu.cuMemcpyDtoH_v2(seen, words, sizeof seen), 0);
+        cr_assert_eq(memcmp(seen, wanted, sizeof seen), 0);
+    }
+    cr_assert_eq(launch(function, 1, 1, 0, pointers, NULL), 0);
+    cr_assert_eq(cu.cuMemcpyDtoH_v2(seen, words, sizeof seen), 0);
+    cr_assert_eq(seen[0], 77);
+}
