@@ -1,7 +1,6 @@
 /* `siltwin layout`: draws a swizzle, an operand's canonical layout, a Tensor Memory load shape or a
  * register fragment. This file reads the command line; layout_request.c
  * makes the pages, layout_*.c draw them. */
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "commands.h"
 #include "layout_request.h"
 #include "message.h"
+#include "out_file.h"
 
 static const char help_text[] =
     "usage: siltwin layout WHAT [options] [--svg FILE]\n"
@@ -77,17 +77,17 @@ static bool read_options(int argc, char **argv, struct layout_request *request) 
 }
 
 static int write_file(const char *path, const struct strbuf *text) {
-    bool to_stdout = strcmp(path, "-") == 0;
-    FILE *file = to_stdout ? stdout : fopen(path, "w");
-    int status = EXIT_AS_EXPECTED;
-    if (file == NULL || fwrite(strbuf_text(text), 1, text->length, file) != text->length ||
-        fflush(file) != 0) {
-        message_error("%s cannot be written: %s", path, strerror(errno));
-        status = EXIT_USAGE;
-    }
-    if (file != NULL && !to_stdout)
-        fclose(file);
-    return status;
+    struct out_file out = {.file = stdout};
+    struct strbuf error = {0};
+    const bool to_stdout = strcmp(path, "-") == 0;
+    bool ok = to_stdout || out_file_begin(&out, path, &error);
+    if (ok)
+        out_file_write(&out, strbuf_text(text), text->length);
+    ok = ok && (to_stdout || out_file_end(&out, true, &error));
+    if (!ok)
+        message_error("%s", strbuf_text(&error));
+    strbuf_free(&error);
+    return ok ? EXIT_AS_EXPECTED : EXIT_USAGE;
 }
 
 static bool text_width(const struct layout_request *request, uint32_t *width) {

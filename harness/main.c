@@ -1,4 +1,5 @@
 /* The `siltwin` command: finds the subcommand in its table and runs it. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,6 +53,14 @@ static void catch_own_bugs(void) {
         signal(signals[i], own_bug);
 }
 
+/* What could not be written to standard output (a full disk) is said too. */
+static int finish(int status) {
+    if (!fflush(stdout) && !ferror(stdout))
+        return status;
+    message_error("standard output cannot be written: %s", strerror(errno ? errno : EIO));
+    return status == EXIT_AS_EXPECTED ? EXIT_USAGE : status;
+}
+
 int main(int argc, char **argv) {
     catch_own_bugs();
     if (argc < 2) {
@@ -68,7 +77,7 @@ int main(int argc, char **argv) {
     }
     for (const struct command *command = commands; command->name; command++)
         if (!strcmp(argv[1], command->name))
-            return command->run(argc - 1, argv + 1);
+            return finish(command->run(argc - 1, argv + 1));
     message_error("there is no command '%s'; 'siltwin --help' lists what there is", argv[1]);
     return EXIT_USAGE;
 }

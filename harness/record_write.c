@@ -1,18 +1,17 @@
 /* Writes records; the format is in record.h. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 
 #include "hash.h"
+#include "out_file.h"
 #include "record.h"
 
 struct record_writer {
-    FILE *file;
-    char *path, *partial; /* its name until all is written */
+    struct out_file out;
     uint64_t chunks, digest;
-    bool no_memory;
+    bool no_memory, too_large;
 };
 
 static void put_le(uint8_t *out, uint64_t value, unsigned bytes) {
@@ -29,8 +28,8 @@ static void put_stored(struct record_writer *w, const char *tag, uint32_t flags,
     put_le(head + 16, stored_bytes, 8);
     put_le(head + 24, w->chunks++, 8);
     put_le(head + 32, hash_bytes(hash_bytes(0, head, 32), stored, stored_bytes), 8);
-    fwrite(head, 1, sizeof head, w->file);
-    fwrite(stored, 1, stored_bytes, w->file);
+    out_file_write(&w->out, head, sizeof head);
+    out_file_write(&w->out, stored, stored_bytes);
 }
 
 static void put_chunk(struct record_writer *w, const char *tag, const void *raw, size_t size) {
@@ -52,25 +51,13 @@ static void put_chunk(struct record_writer *w, const char *tag, const void *raw,
 
 struct record_writer *record_begin(const char *path, struct strbuf *error) {
     struct record_writer *w = calloc(1, sizeof *w);
-    struct strbuf partial = {0};
-    strbuf_printf(&partial, "%s.partial", path);
-    if (w) {
-        w->path = strdup(path);
-        w->partial = strdup(strbuf_text(&partial));
-    }
-    strbuf_free(&partial);
-    if (w && w->path && w->partial)
-        w->file = fopen(w->partial, "wb");
-    if (w && w->file) {
+    if (!w)
+        strbuf_printf(error, "no memory to write '%s'", path);
+    if (w && out_file_begin(&w->out, path, error)) {
         uint8_t head[16] = {'S', 'I', 'L', 'T', 'W', 'I', 'N', 0x1a};
         put_le(head + 8, RECORD_VERSION, 4);
-        fwrite(head, 1, sizeof head, w->file);
+        out_file_write(&w->out, head, sizeof head);
         return w;
-    }
-    strbuf_printf(error, "cannot write '%s': %s", path, w ? strerror(errno) : "no memory");
-    if (w) {
-        free(w->path);
-        free(w->partial);
     }
     free(w);
     return NULL;
@@ -81,7 +68,7 @@ void record_put_json(struct record_writer *w, const char *tag, json_t *json) {
     if (!text)
         w->no_memory = true;
     else if (strlen(text) > RECORD_PIECE_BYTES)
-        w->no_memory = true; /* a chunk has a limit, and readers hold to it */
+        w->too_large = true; /* a chunk has a limit, and readers hold to it */
     else
         put_chunk(w, tag, text, strlen(text));
     free(text);
@@ -123,22 +110,16 @@ enum status record_end(struct record_writer *w, uint64_t *digest, struct strbuf 
     put_le(bytes, w->digest, 8);
     put_chunk(w, "END ", bytes, sizeof bytes);
     *digest = w->digest;
-    errno = 0;
-    const bool write_failed = ferror(w->file) != 0;
-    if (fclose(w->file) || write_failed) {
-        strbuf_printf(error, "cannot write '%s': %s", w->path, strerror(errno ? errno : EIO));
+    if (w->too_large) {
+        strbuf_printf(error, "'%s' is not written: a description in it would be over %d MiB",
+                      w->out.shown, RECORD_PIECE_BYTES >> 20);
         status = STATUS_IO;
     } else if (w->no_memory) {
-        strbuf_printf(error, "no memory to write '%s'", w->path);
+        strbuf_printf(error, "no memory to write '%s'", w->out.shown);
         status = STATUS_NO_MEMORY;
-    } else if (rename(w->partial, w->path)) {
-        strbuf_printf(error, "cannot write '%s': %s", w->path, strerror(errno));
-        status = STATUS_IO;
     }
-    if (status != STATUS_OK)
-        remove(w->partial);
-    free(w->path);
-    free(w->partial);
+    if (!out_file_end(&w->out, status == STATUS_OK, error))
+        status = STATUS_IO;
     free(w);
     return status;
 }

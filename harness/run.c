@@ -12,6 +12,7 @@
 #include "launch.h"
 #include "message.h"
 #include "npy.h"
+#include "out_file.h"
 #include "run_launch.h"
 
 static void source_line(const struct trace_place *place, struct strbuf *out) {
@@ -76,14 +77,17 @@ static bool copy_to_file(struct run *run, const struct trace_copy *copy, struct 
     const size_t size = elem_info(b->type)->size_bytes;
     struct strbuf head = {0};
     npy_write_header(&head, b->type, b->rank, b->dims);
-    FILE *file = fopen(copy->output_path, "wb");
-    bool ok = file && fwrite(head.text, 1, head.length, file) == head.length;
+    struct out_file out;
+    struct strbuf why = {0};
+    bool ok = out_file_begin(&out, copy->output_path, &why);
+    if (ok)
+        out_file_write(&out, head.text, head.length);
     for (uint64_t i = 0; ok && i < b->elems; i++)
-        ok = fwrite(span + buffer_image_offset(b, i), size, 1, file) == 1;
-    if (file && fclose(file))
-        ok = false;
+        out_file_write(&out, span + buffer_image_offset(b, i), size);
+    ok = ok && out_file_end(&out, true, &why);
     if (!ok)
-        result_message(error, "cannot write '%s'", copy->output_path);
+        result_message(error, "%s", strbuf_text(&why));
+    strbuf_free(&why);
     strbuf_free(&head);
     free(span);
     return ok;

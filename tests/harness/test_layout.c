@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "layout_pages.h"
@@ -211,7 +212,9 @@ Test(layout, svg_file) {
     cr_assert_geq(fd, 0);
     snprintf(line, sizeof line, "layout tmem-ld 32x32b.x4 --svg %s", path);
     int status = layout_line(line);
-    FILE *file = fdopen(fd, "r");
+    close(fd); /* of the file that was replaced */
+    FILE *file = fopen(path, "r");
+    cr_assert(file);
     size_t got = fread(head, 1, 4, file);
     fclose(file);
     remove(path);
