@@ -1,6 +1,12 @@
 #include <criterion/criterion.h>
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "command.h"
+#include "file_set.h"
 #include "loc_rewrite.h"
 #include "ptx.h"
 
@@ -52,4 +58,114 @@ Test(loc_rewrite, text_with_places_of_its_own_stays) {
     strbuf_free(&with);
     strbuf_free(&out);
     arena_free(&arena);
+}
+
+/* ---- the machine code, where ptxas is installed ---- */
+
+static const char *find_ptxas(void) {
+    static char path[256];
+    FILE *out = popen("command -v ptxas || ls /usr/local/cuda/bin/ptxas 2>/dev/null", "r");
+    const bool found = out && fgets(path, sizeof path, out);
+    if (out)
+        pclose(out);
+    path[strcspn(path, "\n")] = '\0';
+    return found ? path : NULL;
+}
+
+static void write_file(const char *path, const char *bytes) {
+    FILE *file = fopen(path, "wb");
+    cr_assert(file && fputs(bytes, file) >= 0 && !fclose(file));
+}
+
+/* The cubin that ptxas makes of a text. */
+static uint8_t *assemble(const char *ptxas, const char *folder, const char *ptx,
+                         const char *options) {
+    char path[128], command[512];
+    uint8_t *bytes;
+    size_t size;
+    struct strbuf error = {0};
+    snprintf(path, sizeof path, "%s/k.ptx", folder);
+    write_file(path, ptx);
+    snprintf(command, sizeof command, "%s -arch=sm_90a %s %s/k.ptx -o %s/k.cubin", ptxas, options,
+             folder, folder);
+    cr_assert_eq(system(command), 0);
+    snprintf(path, sizeof path, "%s/k.cubin", folder);
+    cr_assert_eq(file_read(path, &bytes, &size, &error), STATUS_OK);
+    return bytes;
+}
+
+static const Elf64_Shdr *sections(const uint8_t *elf, unsigned *count, const char **names) {
+    const Elf64_Ehdr *head = (const Elf64_Ehdr *)(const void *)elf;
+    const Elf64_Shdr *all = (const Elf64_Shdr *)(const void *)(elf + head->e_shoff);
+    *count = head->e_shnum;
+    *names = (const char *)elf + all[head->e_shstrndx].sh_offset;
+    return all;
+}
+
+/* Compares the code of every kernel; how many there are. */
+static unsigned same_code(const uint8_t *a, const uint8_t *b, const char *what) {
+    unsigned a_count, b_count, same = 0;
+    const char *a_names, *b_names;
+    const Elf64_Shdr *x = sections(a, &a_count, &a_names), *y = sections(b, &b_count, &b_names);
+    for (unsigned i = 0; i < a_count; i++)
+        for (unsigned k = 0; k < b_count; k++) {
+            const char *name = a_names + x[i].sh_name;
+            if (strncmp(name, ".text.", 6) || strcmp(name, b_names + y[k].sh_name))
+                continue;
+            cr_expect_eq(x[i].sh_size, y[k].sh_size, "%s %s", what, name);
+            cr_expect(x[i].sh_size == y[k].sh_size &&
+                          !memcmp(a + x[i].sh_offset, b + y[k].sh_offset, x[i].sh_size),
+                      "%s: other code in %s", what, name);
+            same++;
+        }
+    return same;
+}
+
+/* The text that a trace loads, with and without line information, gives the same instructions. */
+Test(loc_rewrite, machine_code_stays) {
+    static const struct {
+        const char *trace, *probe;
+    } cases[] = {
+        {"matmul_1_naive", ""},
+        {"matmul_2_tma_mma_64x64", ""},
+        {"matmul_3_swizzle_64x256", ""},
+        {"matmul_4_tma_store_64x64", ""},
+        {"matmul_4_tma_store_64x64", "probe E event of mbarrier.* cp.async.bulk* wgmma* st*\n"},
+        {"matmul_3_swizzle_64x64",
+         "probe E event of * keep 8\nprobe S smem 0..64 at WAIT_TMA last 4\n"},
+    };
+    const char *ptxas = find_ptxas();
+    unsigned kernels = 0;
+    if (!ptxas) {
+        cr_skip("no ptxas: the machine code is not compared");
+        return;
+    }
+    char folder[] = "/tmp/siltwin-loc-XXXXXX", trace[512], path[128], *ptx;
+    cr_assert(mkdtemp(folder));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = {0};
+        struct strbuf with = {0};
+        snprintf(path, sizeof path, "%s/t.trace", folder);
+        snprintf(trace, sizeof trace, "siltwin 1\ninclude " SILTWIN_ROOT "/traces/%s.trace\n%s",
+                 cases[i].trace, cases[i].probe);
+        write_file(path, trace);
+        const int status =
+            command_run((const char *const[]){"run", path, "--emit-ptx", "--device", "h200",
+                                              "--allow-path", SILTWIN_ROOT, NULL},
+                        &ptx);
+        cr_assert_eq(status, 0, "%s", ptx);
+        cr_assert_gt(loc_rewrite(parse(&arena, ptx), ptx, strlen(ptx), "k.ptx", &with), 30);
+        uint8_t *a = assemble(ptxas, folder, ptx, "");
+        uint8_t *b = assemble(ptxas, folder, strbuf_text(&with), "-lineinfo");
+        kernels += same_code(a, b, trace);
+        free(a);
+        free(b);
+        free(ptx);
+        strbuf_free(&with);
+        arena_free(&arena);
+    }
+    printf("%u kernels have the same machine code with line information\n", kernels);
+    cr_assert_geq(kernels, 6);
+    snprintf(trace, sizeof trace, "rm -r %s", folder);
+    cr_assert_eq(system(trace), 0);
 }
