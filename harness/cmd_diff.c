@@ -1,8 +1,11 @@
 /* siltwin diff: two records; or a trace on the simulator and on the GPU, or against a record. */
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,6 +51,32 @@ static bool pass(struct settings *s, const char *word) {
     return s->passed_count < MAX_WORDS && s->passed[s->passed_count++];
 }
 
+/* The signal that ends the command; the folder goes first. */
+static volatile sig_atomic_t stopped_by;
+
+static void stop(int signal_number) {
+    stopped_by = signal_number;
+}
+
+static void catch_stops(bool catch) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        sigaction(signals[i], &(struct sigaction){.sa_handler = catch ? stop : SIG_DFL}, NULL);
+    if (!catch && stopped_by)
+        raise(stopped_by);
+}
+
+/* Waits for a run; one that must stop is ended. */
+static bool wait_for(pid_t child, int *status) {
+    while (waitpid(child, status, 0) != child) {
+        if (errno != EINTR)
+            return false;
+        if (stopped_by)
+            kill(child, SIGKILL);
+    }
+    return true;
+}
+
 /* `siltwin run TRACE ... -o RECORD` in a process of its own; its exit status. */
 static int run(const struct settings *s, const char *trace, bool gpu, const char *record) {
     const char *words[MAX_WORDS + 12] = {"run", trace};
@@ -66,20 +95,25 @@ static int run(const struct settings *s, const char *trace, bool gpu, const char
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
-        optind = 0; /* getopt begins anew */
+        catch_stops(false);
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* it does not outlive the command */
+        optind = 0;                       /* getopt begins anew */
         const int status = cmd_run(count, (char **)(uintptr_t)words);
         fflush(NULL);
         _exit(status);
     }
     int status;
-    if (child < 0 || waitpid(child, &status, 0) != child) {
+    if (child < 0 || !wait_for(child, &status)) {
         message_error("the process for a run cannot be started");
         return EXIT_MACHINE;
     }
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
-    message_error("a run ended by signal %d", WTERMSIG(status));
-    return EXIT_OUR_BUG;
+    if (stopped_by)
+        return EXIT_NO_VERDICT;
+    message_error("no verdict: a run was ended by signal %d (%s)", WTERMSIG(status),
+                  strsignal(WTERMSIG(status)));
+    return EXIT_NO_VERDICT;
 }
 
 /* Runs and reads the record. A run that did not end as expected has a record all the same: then
@@ -89,8 +123,8 @@ static int make(struct settings *s, const char *trace, bool gpu, struct record *
     struct strbuf error = {0};
     snprintf(path, sizeof s->made[0], "%s/%u.rec", s->folder, s->made_count++);
     const int status = run(s, trace, gpu, path);
-    if (status != EXIT_AS_EXPECTED && access(path, R_OK))
-        return status;
+    if (stopped_by || (status != EXIT_AS_EXPECTED && access(path, R_OK)))
+        return stopped_by ? EXIT_NO_VERDICT : status;
     const bool ok = record_load(path, record, &error) == STATUS_OK;
     if (!ok)
         message_error("%s", strbuf_text(&error));
@@ -147,13 +181,18 @@ static int other_side(struct settings *s, const char *trace, struct record *b, s
 static int diff_trace(struct settings *s, struct diff d, const char *trace) {
     struct record a = {0}, b = {0}, again[MAX_REPEAT] = {0};
     strcpy(s->folder, "/tmp/siltwin-diff-XXXXXX");
+    catch_stops(true);
     if (!mkdtemp(s->folder)) {
-        message_error("no folder for the records can be made in /tmp");
+        message_error("no folder for the records can be made in /tmp: %s", strerror(errno));
         return EXIT_MACHINE;
     }
     int status = other_side(s, trace, &b, again, &d.again_count);
     if (status == EXIT_AS_EXPECTED)
         status = make(s, trace, false, &a);
+    for (unsigned i = 0; i < s->made_count; i++)
+        unlink(s->made[i]);
+    rmdir(s->folder);
+    catch_stops(false);
     if (status == EXIT_AS_EXPECTED) {
         d.a = &a;
         d.b = &b;
@@ -163,9 +202,6 @@ static int diff_trace(struct settings *s, struct diff d, const char *trace) {
         diff_records(&d);
         status = d.status;
     }
-    for (unsigned i = 0; i < s->made_count; i++)
-        unlink(s->made[i]);
-    rmdir(s->folder);
     record_free(&a);
     record_free(&b);
     for (size_t i = 0; i < d.again_count; i++)

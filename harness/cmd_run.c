@@ -1,19 +1,21 @@
 /* siltwin run: a trace, or a record again. */
 #include <getopt.h>
-#include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "commands.h"
 #include "input.h"
 #include "message.h"
+#include "out_file.h"
 #include "probe_disturb.h"
 #include "record_run.h"
+#include "run_document.h"
 #include "run_launch.h"
-#include "version.h"
 
 struct settings {
     const char *device, *record_path;
@@ -142,54 +144,6 @@ static bool set_option(struct settings *s, int option) {
     }
 }
 
-static void print_document(const struct run *run, const struct input *input, const char *record,
-                           uint64_t digest, const struct trace_error *error, int status) {
-    json_t *json = json_pack("{s:s, s:s, s:i}", "schema", "siltwin.run/1", "trace",
-                             input->main ? input->main->name : "", "exit_status", status);
-    if (run) {
-        json_object_set_new(json, "device", json_string(input->trace.device));
-        json_object_set(json, "launches", run->launches);
-        json_object_set(json, "expectations", run->expectations);
-        json_object_set(json, "findings", run->findings);
-    }
-    if (error)
-        json_object_set_new(json, "error",
-                            json_pack("{s:s, s:s, s:i, s:i}", "text", error->text, "file",
-                                      error->place.file ? error->place.file->name : "", "line",
-                                      (int)error->place.line, "column", (int)error->place.column));
-    if (record) {
-        json_object_set_new(json, "record", json_string(record));
-        json_object_set_new(json, "digest", json_sprintf("0x%016" PRIx64, digest));
-    }
-    json_dumpf(json, stdout, JSON_INDENT(1) | JSON_SORT_KEYS);
-    fputc('\n', stdout);
-    json_decref(json);
-}
-
-/* What the modules' compiler said, by module. */
-static json_t *jit_logs(const struct run *run) {
-    json_t *logs = json_object();
-    for (uint32_t i = 0; run->memory.modules && i < run->trace->modules.count; i++)
-        json_object_set_new(
-            logs, run->trace->modules.items[i].name,
-            json_string(run->memory.modules[i].log ? run->memory.modules[i].log : ""));
-    return logs;
-}
-
-static json_t *head_json(const struct settings *s, const struct machine *machine,
-                         const struct run *run) {
-    char date[32];
-    struct tm utc;
-    const time_t now = time(NULL);
-    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-    return json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:o, s:o}", "siltwin",
-                     SILTWIN_VERSION, "on", s->machine.gpu ? "gpu" : "sim", "device_name",
-                     machine->device.name, "driver_version", machine->driver.version, "date", date,
-                     "policy", s->policy, "jobs", (int)s->machine.run.jobs, "resident",
-                     (int)s->machine.run.resident, "jit_log", jit_logs(run), "addresses",
-                     run_memory_addresses(&run->memory));
-}
-
 static void print_summary(const struct run *run, int status) {
     if (run->options->quiet || run->options->json || status != EXIT_AS_EXPECTED)
         return;
@@ -198,22 +152,53 @@ static void print_summary(const struct run *run, int status) {
            run->expectations_met == 1 ? "" : "s");
 }
 
-static int run_on(struct settings *s, struct input *input, struct machine *machine,
-                  struct progress *progress) {
-    struct run run;
+static int exit_status_of(const struct settings *s, const struct run *run) {
+    const int status = run_exit_status(run);
+    return s->machine.gpu && run->lost_at && status == EXIT_DIFFERENT ? RUN_LAUNCH_FAULTED : status;
+}
+
+/* What the process that talks to a GPU ends with, as users know it. */
+static int public_status(int status) {
+    return status == RUN_LAUNCH_FAULTED ? EXIT_DIFFERENT : status;
+}
+
+struct kept {
+    struct settings *s;
+    struct input *input;
+};
+
+/* The record and the document of what ran; the exit status. */
+static int keep(struct settings *s, const struct input *input, const struct run *run) {
     struct strbuf error = {0};
     uint64_t digest = 0;
-    run_trace(&run, machine, &input->trace, &s->run, progress);
-    int status = run_exit_status(&run);
-    if (s->record_path && !run.problem_status &&
-        record_run(s->record_path, input, &run, head_json(s, machine, &run), &digest, &error) !=
-            STATUS_OK) {
+    int status = exit_status_of(s, run);
+    const bool wanted = s->record_path && !run->problem_status;
+    if (wanted &&
+        record_run(s->record_path, input, run, run_document_head(run, &s->machine, s->policy),
+                   &digest, &error) != STATUS_OK) {
         message_error("%s", strbuf_text(&error));
         status = EXIT_USAGE;
     }
     strbuf_free(&error);
     if (s->run.json)
-        print_document(&run, input, s->record_path, digest, NULL, status);
+        run_document_print(&(struct run_document){input, run, wanted ? s->record_path : NULL,
+                                                  digest, NULL, public_status(status)});
+    return status;
+}
+
+static void keep_unfinished(const struct run *run, void *context) {
+    const struct kept *kept = context;
+    keep(kept->s, kept->input, run);
+}
+
+static int run_on(struct settings *s, struct input *input, struct machine *machine,
+                  struct progress *progress) {
+    struct run run;
+    struct kept kept = {s, input};
+    s->run.timed_out = keep_unfinished;
+    s->run.timed_out_context = &kept;
+    run_trace(&run, machine, &input->trace, &s->run, progress);
+    int status = keep(s, input, &run);
     if (status == EXIT_AS_EXPECTED && run.stream_count && !s->run.quiet && !s->run.json &&
         !probe_disturb_report(&run, input))
         status = EXIT_DIFFERENT;
@@ -222,8 +207,17 @@ static int run_on(struct settings *s, struct input *input, struct machine *machi
     return status;
 }
 
+/* Nothing has run. */
+static int not_run(const struct settings *s, const struct input *input,
+                   const struct trace_error *error, int status) {
+    if (s->run.json)
+        run_document_print(
+            &(struct run_document){.input = input, .error = error, .exit_status = status});
+    return status;
+}
+
 static int run_input(struct settings *s, struct input *input) {
-    struct trace_error error;
+    struct trace_error error = {0};
     struct machine machine;
     struct progress progress;
     struct host_error host = {0};
@@ -231,11 +225,8 @@ static int run_input(struct settings *s, struct input *input) {
         input->options.device = s->device;
     if (s->as_written)
         input->options.as_written = true;
-    if (!input_parse(input, &error)) {
-        if (s->run.json)
-            print_document(NULL, input, NULL, 0, &error, error.exit_status);
-        return error.exit_status;
-    }
+    if (!input_parse(input, &error))
+        return not_run(s, input, &error, error.exit_status);
     if (s->emit_ptx) {
         for (uint32_t i = 0; i < input->trace.modules.count; i++)
             fwrite(input->trace.modules.items[i].loaded, 1,
@@ -250,9 +241,7 @@ static int run_input(struct settings *s, struct input *input) {
         progress_end(&progress);
         message_error("%s", host.text);
         snprintf(error.text, sizeof error.text, "%s", host.text);
-        if (s->run.json)
-            print_document(NULL, input, NULL, 0, &error, EXIT_MACHINE);
-        return EXIT_MACHINE;
+        return not_run(s, input, &error, EXIT_MACHINE);
     }
     const int status = run_on(s, input, &machine, &progress);
     machine_close(&machine);
@@ -260,13 +249,38 @@ static int run_input(struct settings *s, struct input *input) {
     return status;
 }
 
+/* What the simulator says about a trace whose kernel hangs or faults on the GPU. */
+static void say_what_the_simulator_knows(struct settings *s, struct input *input) {
+    enum { LIMIT_S = 60 };
+    message_note("this is the same trace on the simulator:");
+    s->machine.gpu = false;
+    s->record_path = NULL;
+    s->run.quiet = true;
+    s->run.json = false;
+    s->run.limit_s = LIMIT_S;
+    if (run_input(s, input) == EXIT_AS_EXPECTED)
+        message_note("on the simulator the trace ends as expected");
+}
+
+/* A crash of the driver's compiler is no bug of ours, and leaves no core file. */
+static void crash_as_the_driver(void) {
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        signal(signals[i], SIG_DFL);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+}
+
 /* A GPU is talked to by a child process: a kernel that hangs ends with its process, and a compiler
- * that dies on a text takes only the child with it (an H200's did). Of a hanging kernel the
- * simulator may know more. */
+ * that dies on a text takes only the child with it (an H200's did). Of a kernel that hangs or
+ * faults the simulator may know more. */
 static int run_child(struct settings *s, struct input *input) {
+    enum { LIMIT_S = 30 };
+    s->run.limit_s = LIMIT_S;
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* it does not outlive the command */
+        crash_as_the_driver();
         const int status = run_input(s, input);
         fflush(NULL);
         _exit(status);
@@ -277,19 +291,16 @@ static int run_child(struct settings *s, struct input *input) {
         return EXIT_MACHINE;
     }
     if (WIFSIGNALED(status)) {
-        message_error("no verdict: the GPU's driver ended its process by signal %d (%s)",
+        message_error("no verdict: the process that talks to the GPU's driver was ended by signal "
+                      "%d (%s); run the trace on the simulator to see whether its PTX is sound",
                       WTERMSIG(status), strsignal(WTERMSIG(status)));
         return EXIT_NO_VERDICT;
     }
-    if (WEXITSTATUS(status) != RUN_LAUNCH_TIMED_OUT)
-        return WEXITSTATUS(status);
-    message_error("the kernel did not end on the GPU; this is the same trace on the simulator:");
-    s->machine.gpu = false;
-    s->record_path = NULL;
-    s->run.quiet = true;
-    if (run_input(s, input) == EXIT_AS_EXPECTED)
-        message_error("on the simulator the trace ends as expected");
-    return EXIT_NO_VERDICT;
+    if (WEXITSTATUS(status) == RUN_LAUNCH_TIMED_OUT || WEXITSTATUS(status) == RUN_LAUNCH_FAULTED)
+        say_what_the_simulator_knows(s, input);
+    if (WEXITSTATUS(status) == RUN_LAUNCH_TIMED_OUT)
+        return EXIT_NO_VERDICT;
+    return public_status(WEXITSTATUS(status));
 }
 
 /* The trace and the overrides behind the options; false: said. */
@@ -308,7 +319,12 @@ static bool open_operands(struct settings *s, struct input *input, int count, ch
     for (int i = 1; i < count; i++)
         if (!input_override(input, operands[i]))
             return false;
-    return true;
+    struct strbuf error = {0};
+    const bool ok = !s->record_path || out_file_possible(s->record_path, &error);
+    if (!ok)
+        message_error("%s", strbuf_text(&error));
+    strbuf_free(&error);
+    return ok;
 }
 
 /* The addresses of the record that is run again, or of the one that --addresses names. */
@@ -329,6 +345,7 @@ int cmd_run(int argc, char **argv) {
     struct settings settings = {.policy = "eager"};
     struct input input = {0};
     int option, status = EXIT_USAGE;
+    setvbuf(stdout, NULL, _IOLBF, 0); /* in order with the messages, and not lost at a time limit */
     while ((option = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
         if (option == OPT_HELP || option == 'h') {
             fputs(help, stdout);
@@ -345,8 +362,8 @@ int cmd_run(int argc, char **argv) {
     if (open_operands(&settings, &input, argc - optind, argv + optind) &&
         take_addresses(&settings, &input))
         status = settings.machine.gpu ? run_child(&settings, &input) : run_input(&settings, &input);
-    else if (settings.run.json)
-        print_document(NULL, &input, NULL, 0, NULL, status);
+    else
+        not_run(&settings, &input, NULL, status);
     input_free(&input);
     record_free(&settings.other);
     return status;

@@ -100,16 +100,14 @@ static bool open_gpu(struct machine *machine, const struct machine_options *opti
     machine->last_fault = no_fault;
     machine->last_report = no_report;
     machine->stats_last = no_stats;
-    if (!driver_open(&machine->driver, "libcuda.so.1", error)) {
+    if (!driver_open(&machine->driver, "libcuda.so.1", error) ||
+        !device_open(&machine->driver, 0, &machine->device, error)) {
         char why[sizeof error->text];
         snprintf(why, sizeof why, "%.300s", error->text);
         result_message(error,
                        "no GPU: %s. --on gpu needs an NVIDIA driver and a GPU; without them leave "
                        "--on gpu out and the simulator runs the trace",
                        why);
-        return false;
-    }
-    if (!device_open(&machine->driver, 0, &machine->device, error)) {
         machine_close(machine);
         return false;
     }

@@ -37,6 +37,15 @@ void message_warning(const char *format, ...) {
     fputc('\n', stderr);
 }
 
+void message_note(const char *format, ...) {
+    va_list args;
+    head("note", "1;36");
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
 /* The caret's column counts bytes; tabs before it are repeated so that it stays below its word. */
 static void caret(const char *line, unsigned column) {
     for (unsigned i = 1; i < column && line[i - 1]; i++)

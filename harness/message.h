@@ -15,6 +15,8 @@ bool message_colour(FILE *stream);
 void message_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* "siltwin: warning: TEXT" on stderr. */
 void message_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* "siltwin: note: TEXT" on stderr: what explains an error. */
+void message_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A message with a place: "FILE:LINE:COLUMN: error: TEXT", the line and a caret below it, then
  * further lines of TEXT. Line and column count from 1; column 0 leaves column and caret out,

@@ -452,26 +452,12 @@ static void print_last(const struct events *e, unsigned limit) {
     json_decref(json);
 }
 
-void probe_run_print_last(const struct probe_run *probes, const struct run *run, unsigned limit) {
-    struct probe_run copy = *probes;
-    struct run quiet = *run;
-    struct events e = {.probes = &copy, .run = &quiet, .objects = json_array()};
-    if (probes->bytes && gather(&e))
-        print_last(&e, limit);
-    json_decref(e.objects);
-    free(e.bytes);
-}
-
-void probe_run_end(struct probe_run *probes, struct run *run, bool failed) {
+static void take_events(struct probe_run *probes, struct run *run, bool failed) {
     enum { LAST_EVENTS = 16 };
     struct events e = {.probes = probes, .run = run, .objects = json_array()};
-    if (!probes->bytes) {
-        json_decref(e.objects);
-        return;
-    }
-    if (failed)
-        probe_run_print_last(probes, run, LAST_EVENTS);
     if (gather(&e)) {
+        if (failed)
+            print_last(&e, LAST_EVENTS);
         keep_stream(&e);
         if (e.threads_lost)
             report_lost(&e);
@@ -482,6 +468,17 @@ void probe_run_end(struct probe_run *probes, struct run *run, bool failed) {
     }
     json_decref(e.objects);
     free(e.bytes);
+}
+
+void probe_run_rescue(struct probe_run *probes, struct run *run) {
+    if (probes->bytes)
+        take_events(probes, run, true);
+}
+
+void probe_run_end(struct probe_run *probes, struct run *run, bool failed) {
+    if (!probes->bytes)
+        return;
+    take_events(probes, run, failed);
     run->machine->driver.cuMemFreeHost(probes->bytes);
     probes->bytes = NULL;
 }

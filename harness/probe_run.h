@@ -17,7 +17,8 @@ bool probe_run_begin(struct probe_run *probes, struct run *run, const struct tra
                      struct host_error *error);
 /* Takes the events into run->streams, reports overflows, gives the buffer back. */
 void probe_run_end(struct probe_run *probes, struct run *run, bool failed);
-/* The last event of each thread that has one, at most `limit` of them, on stderr. */
-void probe_run_print_last(const struct probe_run *probes, const struct run *run, unsigned limit);
+/* The same for a launch that does not end, whose kernel may still write: says the last event of
+ * threads on stderr, and calls no driver. */
+void probe_run_rescue(struct probe_run *probes, struct run *run);
 
 #endif

@@ -10,9 +10,17 @@
 /* Runs a trace on a machine: its steps in order, then what it expects of its launches. What
  * happened is said on stderr (findings), on stdout (the rest, unless quiet) and kept as JSON. */
 
+struct run;
+
 struct run_options {
     bool quiet, json, stats;
     const json_t *addresses; /* of the buffers (run_memory.h); NULL: the usual ones */
+    double limit_s;          /* time for a launch whose trace gives it none, 0: no end */
+    /* A launch ran over its time and the process is about to end: keeps what is in `run`. It is
+     * called by another thread than the one that waits for the launch; the driver is not to be
+     * called. May be NULL. */
+    void (*timed_out)(const struct run *run, void *context);
+    void *timed_out_context;
 };
 
 /* The events of a launch; stream.h has the form of both. */
@@ -35,7 +43,7 @@ struct run {
     struct run_stream *streams;
     size_t stream_count;
     double launch_seconds; /* of all launches, on the host's clock */
-    bool differs, no_verdict;
+    bool differs, no_verdict, timed_out;
     int problem_status; /* of setting up, 0: none */
 };
 

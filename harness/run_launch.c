@@ -76,21 +76,42 @@ void run_launch_args_free(struct run_launch_args *args) {
     *args = (struct run_launch_args){0};
 }
 
-/* A kernel on a GPU that nobody gave a time. */
-static const double GPU_LIMIT_S = 30;
-
 /* Ends the process when a launch runs over its time: a simulated one cannot be stopped, and a
  * kernel on a GPU only with its process. */
 struct watchdog {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t done_signal;
-    bool started, done, gpu;
+    bool started, done;
     double limit_s;
     const struct trace_launch *launch;
-    const struct run *run;
-    const struct probe_run *probes;
+    struct run *run;
+    struct probe_run *probes;
 };
+
+static json_t *describe(const struct run *run, const struct trace_launch *launch, CUresult code);
+
+/* The main thread waits in the driver meanwhile and touches none of this. */
+static void out_of_time(struct watchdog *dog) {
+    struct run *run = dog->run;
+    const bool gpu = run->machine->gpu;
+    struct strbuf text = {0};
+    strbuf_printf(
+        &text,
+        "no verdict: launch %u (%s) was not done after %g s; 'timeout %gs' in the trace's "
+        "launch gives it longer",
+        dog->launch->number, dog->launch->entry->name, dog->limit_s, 4 * dog->limit_s);
+    run->no_verdict = true;
+    run->lost_at = dog->launch->number;
+    run->timed_out = true;
+    run_finding(run, &dog->launch->place, "launch.timeout", strbuf_text(&text), NULL);
+    json_array_append_new(run->launches, describe(run, dog->launch, CUDA_ERROR_LAUNCH_TIMEOUT));
+    probe_run_rescue(dog->probes, run);
+    if (run->options->timed_out)
+        run->options->timed_out(run, run->options->timed_out_context);
+    fflush(stdout);
+    _exit(gpu ? RUN_LAUNCH_TIMED_OUT : EXIT_NO_VERDICT);
+}
 
 static void *watch(void *context) {
     struct watchdog *dog = context;
@@ -103,27 +124,20 @@ static void *watch(void *context) {
     int rc = 0;
     while (!dog->done && !rc)
         rc = pthread_cond_timedwait(&dog->done_signal, &dog->lock, &end);
-    if (!dog->done) {
-        char text[120];
-        snprintf(text, sizeof text, "no verdict: launch %u was not done after %g s",
-                 dog->launch->number, dog->limit_s);
-        const struct trace_place *place = &dog->launch->place;
-        message_error_at(
-            &(struct message_place){place->file->shown, place->line, place->column, NULL}, text);
-        probe_run_print_last(dog->probes, dog->run, 16);
-        _exit(dog->gpu ? RUN_LAUNCH_TIMED_OUT : EXIT_NO_VERDICT);
-    }
+    if (!dog->done)
+        out_of_time(dog);
     pthread_mutex_unlock(&dog->lock);
     return NULL;
 }
 
-static void watchdog_start(struct watchdog *dog, const struct trace_launch *launch,
-                           const struct run *run, const struct probe_run *probes) {
-    const bool gpu = run->machine->gpu;
+static void watchdog_start(struct watchdog *dog, const struct trace_launch *launch, struct run *run,
+                           struct probe_run *probes) {
     *dog = (struct watchdog){
-        .launch = launch, .gpu = gpu, .limit_s = launch->timeout_s, .run = run, .probes = probes};
-    if (gpu && dog->limit_s <= 0)
-        dog->limit_s = GPU_LIMIT_S;
+        .launch = launch,
+        .limit_s = launch->timeout_s > 0 ? launch->timeout_s : run->options->limit_s,
+        .run = run,
+        .probes = probes,
+    };
     if (dog->limit_s <= 0)
         return;
     pthread_mutex_init(&dog->lock, NULL);
@@ -143,7 +157,7 @@ static void watchdog_stop(struct watchdog *dog) {
 
 /* Launches and waits. The result is what the launch, or waiting for it, gave. */
 static CUresult launch_and_wait(struct run *run, const struct trace_launch *launch,
-                                const struct probe_run *probes, struct host_error *error) {
+                                struct probe_run *probes, struct host_error *error) {
     const struct driver *driver = &run->machine->driver;
     struct run_launch_args args;
     CUresult code = run_launch_args(&run->memory, launch, &args, error);
@@ -259,7 +273,9 @@ static const char *rule_of(uint32_t end) {
 static void report(struct run *run, const struct trace_launch *launch,
                    const struct host_error *error, const struct siltwin_sim_fault *fault) {
     struct strbuf text = {0};
-    const uint32_t end = fault ? fault->end : SILTWIN_SIM_NO_FAULT;
+    const uint32_t end = fault          ? fault->end
+                         : run->lost_at ? SILTWIN_SIM_FAULT /* a GPU says no more */
+                                        : SILTWIN_SIM_NO_FAULT;
     const bool unanswered = no_verdict(end) || (!fault && error->code == CUDA_ERROR_NOT_SUPPORTED);
     strbuf_printf(&text, "%slaunch %u (%s): %s", unanswered ? "no verdict: " : "", launch->number,
                   launch->entry->name, error->text);
@@ -285,6 +301,8 @@ static void launch_failed(struct run *run, const struct trace_launch *launch, CU
     const bool has_fault = !run->machine->last_fault(&fault) && fault.end != SILTWIN_SIM_NO_FAULT;
     if (has_fault)
         json_object_set_new(json, "fault", fault_json(&fault, launch));
+    if (!device_synchronize(&run->machine->device, &again))
+        run->lost_at = launch->number;
     if (expected(run, launch, code, has_fault ? &fault : NULL)) {
         if (!run->options->quiet && !run->options->json)
             printf("launch %u %s: fails as expected: %s\n", launch->number, launch->entry->name,
@@ -292,8 +310,6 @@ static void launch_failed(struct run *run, const struct trace_launch *launch, CU
     } else {
         report(run, launch, error, has_fault ? &fault : NULL);
     }
-    if (!device_synchronize(&run->machine->device, &again))
-        run->lost_at = launch->number;
 }
 
 void run_launch(struct run *run, const struct trace_launch *launch) {

@@ -5,6 +5,7 @@
  */
 #include "run_memory.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,15 +46,39 @@ static bool load_module(struct run_memory *m, uint32_t index, struct host_error 
     return ok;
 }
 
+/* Text that the driver refuses is wrong input; a driver or GPU that cannot take it lacks something.
+ * The lines of its log are the PTX's own: rewriting keeps each instruction on its line. */
+static bool module_problem(struct run_problem *p, const struct trace_module *module,
+                           const char *log, const struct host_error *error) {
+    int exit_status = EXIT_USAGE;
+    const char *hint = "";
+    if (error->code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION) {
+        exit_status = EXIT_MACHINE;
+        hint = "; a newer driver is needed for the .version of this PTX";
+    } else if (error->code == CUDA_ERROR_NO_BINARY_FOR_GPU ||
+               error->code == CUDA_ERROR_JIT_COMPILER_NOT_FOUND ||
+               error->code == CUDA_ERROR_JIT_COMPILATION_DISABLED ||
+               error->code == CUDA_ERROR_OUT_OF_MEMORY) {
+        exit_status = EXIT_MACHINE;
+    } else if (error->code == CUDA_ERROR_NOT_SUPPORTED) {
+        exit_status = EXIT_NO_VERDICT;
+    }
+    strbuf_printf(&p->text, "module %s (%s) is not loaded: %s%s", module->name, module->file->shown,
+                  error->text, hint);
+    size_t length = log ? strlen(log) : 0;
+    while (length && log[length - 1] == '\n')
+        length--;
+    if (length)
+        strbuf_printf(&p->text, "\n%.*s", (int)length, log);
+    return problem(p, &module->place, exit_status, "");
+}
+
 static bool load_modules(struct run_memory *m, struct run_problem *p) {
     for (uint32_t i = 0; i < m->trace->modules.count; i++) {
         const struct trace_module *module = &m->trace->modules.items[i];
         struct host_error error = {0};
-        if (load_module(m, i, &error))
-            continue;
-        strbuf_printf(&p->text, "module %s is not loaded:\n%s", module->name,
-                      m->modules[i].log ? m->modules[i].log : "");
-        return host_problem(p, &module->place, &error);
+        if (!load_module(m, i, &error))
+            return module_problem(p, module, m->modules[i].log, &error);
     }
     return true;
 }
@@ -97,8 +122,10 @@ static bool allocate(struct run_memory *m, const json_t *addresses, struct run_p
         struct host_error error = {0};
         const uint64_t bytes = b->align + 2 * b->guard + b->offset + b->span_bytes;
         const uint64_t wanted = wanted_address(addresses, b->name, next);
-        if (!machine_alloc_at(m->machine, wanted, bytes, &run->memory, &error))
+        if (!machine_alloc_at(m->machine, wanted, bytes, &run->memory, &error)) {
+            strbuf_printf(&p->text, "buffer %s needs %" PRIu64 " bytes: ", b->name, bytes);
             return host_problem(p, &b->place, &error);
+        }
         next += bits_align_up(bytes, BUFFERS_GRID_BYTES) + BUFFERS_GRID_BYTES;
         const uint64_t base = run->memory.address + b->guard;
         const uint64_t aligned = (base + b->align - 1) & ~(b->align - 1);

@@ -193,7 +193,7 @@ Test(cli, time_and_signals) {
     CHECK(run_trace("buffer X u32 [1]\n"
                     "repeat i 3 { launch m.long_loop grid 1 block 1 args &X timeout 200ms }\n",
                     ""),
-          4, "t.trace:5:14: error: no verdict: launch 1 was not done after 0.2 s", err);
+          4, "t.trace:5:14: error: no verdict: launch 1 (long_loop) was not done after 0.2 s", err);
     CHECK(run_trace("launch m.forever_quiet grid 1 block 1\n", ""), 1, "launch 1 (forever_quiet)",
           err);
 }
