@@ -31,7 +31,14 @@ static const char help[] =
     "  --device, --policy, --jobs, --resident, --as-written, --allow-path as in run\n"
     "  --quiet                only differences\n"
     "  --json                 one JSON document on stdout\n\n"
-    "Exit status 0 equal, 1 different, 3 no GPU, 4 no verdict.\n";
+    "Each difference is of a class: differs, unordered (a race), downstream (it follows from "
+    "allowed\n"
+    "ones), unstable (the GPU does not repeat it), bounded (an approximate result within its "
+    "bound),\n"
+    "legal (clocks, ids, order of atomics, contraction ...); traces/README.md says more.\n\n"
+    "Exit status 0 equal, or unstable, bounded and legal differences alone; 1 different or "
+    "unordered;\n"
+    "3 no GPU; 4 no verdict, downstream differences among it.\n";
 
 struct settings {
     const char *against;

@@ -4,12 +4,15 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "diff_class.h"
 #include "record.h"
 #include "trace.h"
 
+struct diff_stores;
+
 /* Compares what two records hold: first the events of probes, then the final buffers. What differs
  * is said on stdout (unless json) and kept as findings. `again` are more runs on the machine of b:
- * where they disagree with b, nothing can be said. */
+ * what they disagree about is unstable. The rest is made by diff_records. */
 struct diff {
     const struct record *a, *b;
     const struct record *again;
@@ -18,17 +21,28 @@ struct diff {
     bool quiet, json;
     json_t *findings;
     int status;
-    uint64_t events, legal, unstable; /* events compared; values that may differ, that vary */
+    uint64_t events; /* compared */
+    struct diff_counts counts;
+    struct strbuf first[DIFF_CLASS_COUNT]; /* of each class that does not end in a finding */
+    uint32_t spread;            /* sources that were seen to differ and reach memory: bits */
+    struct diff_stores *stores; /* what probes saw being stored, NULL: nothing */
 };
 
-/* All of it: sets `status`. */
+/* All of it: sets `status`, and frees what it made but the findings. */
 void diff_records(struct diff *d);
 /* The events. */
 void diff_streams(struct diff *d);
+/* Frees what the comparison made, but for the findings. */
+void diff_free(struct diff *d);
+/* What came out, on stdout. */
+void diff_print_summary(const struct diff *d);
 
-/* A finding of `rule`; takes `more` (may be NULL). Status becomes EXIT_DIFFERENT. */
-void diff_found(struct diff *d, const char *rule, const char *object, const char *text,
-                json_t *more);
+/* A finding of `rule`, an error of that class; takes `more` (may be NULL). */
+void diff_found(struct diff *d, enum diff_class class, const char *rule, const char *object,
+                const char *text, json_t *more);
+/* Counts one value of a class that is no finding; `text` is kept of the first, NULL counts alone.
+ */
+void diff_noted(struct diff *d, enum diff_class class, const char *text);
 /* No verdict, unless something differs. */
 void diff_no_verdict(struct diff *d, const char *text);
 

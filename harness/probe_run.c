@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "message.h"
+#include "probe_flow.h"
 #include "stream.h"
 
 /* The bytes of a stream as they grow. */
@@ -282,9 +283,18 @@ static bool collect(struct events *e, struct hits *hits) {
 
 /* ---- description ---- */
 
+static json_t *sources_json(uint32_t set) {
+    json_t *list = json_array();
+    for (int why = 1; why < PROBE_WHY_COUNT; why++)
+        if (set >> why & 1)
+            json_array_append_new(list, json_string(probe_why_word((enum probe_why)why)));
+    return list;
+}
+
 static json_t *value_json(const struct probe_value *value, const char *buffer) {
-    json_t *json = json_pack("{s:s, s:s}", "name", buffer ? buffer : value->name, "type",
-                             ptx_type_text((enum ptx_type)value->type));
+    json_t *json =
+        json_pack("{s:s, s:s}", "name", buffer && value->role == PROBE_BYTES ? buffer : value->name,
+                  "type", ptx_type_text((enum ptx_type)value->type));
     if (value->constant)
         json_object_set_new(json, "bits", json_sprintf("0x%" PRIx64, value->bits));
     else
@@ -293,10 +303,18 @@ static json_t *value_json(const struct probe_value *value, const char *buffer) {
         json_object_set_new(json, "role", json_string("address"));
     if (value->role == PROBE_BYTES)
         json_object_set_new(json, "role", json_string("bytes"));
-    if (value->legal)
-        json_object_set_new(json, "legal", json_true());
     if (value->output)
         json_object_set_new(json, "output", json_true());
+    if (value->key)
+        json_object_set_new(json, "key", json_true());
+    if (value->why)
+        json_object_set_new(json, "why", json_string(probe_why_word((enum probe_why)value->why)));
+    if (value->from)
+        json_object_set_new(json, "from", sources_json(value->from));
+    if (value->from_line)
+        json_object_set_new(json, "from_line", json_integer(value->from_line));
+    if (value->approx)
+        json_object_set_new(json, "approx", json_string(value->approx));
     return json;
 }
 
@@ -366,13 +384,31 @@ static json_t *place_json(const struct probe_layout *layout, const struct probe_
     return json;
 }
 
+static struct probe_given all_given(const struct probe_layout *layout) {
+    struct probe_given all = {0};
+    for (uint32_t f = 0; f < layout->plan->ir->func_count; f++)
+        if (f == layout->func || !layout->plan->ir->funcs[f].is_entry) {
+            const struct probe_given *given = &layout->plan->given[f];
+            all.global |= given->global;
+            all.others |= given->others;
+            all.branches |= given->branches;
+            all.between_ctas = all.between_ctas || given->between_ctas;
+        }
+    return all;
+}
+
 static json_t *stream_json(const struct events *e) {
     const struct probe_layout *layout = &e->probes->layout;
     json_t *places = json_array();
     for (uint32_t i = 0; i < layout->plan->site_count; i++)
         json_array_append_new(places, place_json(layout, &layout->plan->sites[i]));
-    return json_pack("{s:i, s:i, s:O, s:o, s:b}", "launch", (int)layout->launch->number, "block",
-                     (int)layout->threads, "objects", e->objects, "places", places, "overflow",
+    const struct probe_given given = all_given(layout);
+    json_t *given_json =
+        json_pack("{s:o, s:o, s:o}", "global", sources_json(given.global), "others",
+                  sources_json(given.others), "branches", sources_json(given.branches));
+    return json_pack("{s:i, s:i, s:O, s:o, s:o, s:b, s:b}", "launch", (int)layout->launch->number,
+                     "block", (int)layout->threads, "objects", e->objects, "places", places,
+                     "given", given_json, "silent", !given.between_ctas, "overflow",
                      e->threads_lost > 0);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "elem.h"
+#include "probe_flow.h"
 #include "ptx_words.h"
 
 static uint32_t number(const json_t *json, const char *key) {
@@ -17,6 +18,24 @@ static const char *string(const json_t *json, const char *key) {
     return text ? text : "";
 }
 
+static enum probe_why why_of(const char *word) {
+    int why = PROBE_WHY_COUNT - 1;
+    while (why > 0 && strcmp(probe_why_word((enum probe_why)why), word) != 0)
+        why--;
+    return (enum probe_why)why;
+}
+
+/* A list of words as a set. */
+static uint32_t set_of(const json_t *json, const char *key) {
+    const json_t *list = json_object_get(json, key);
+    uint32_t set = 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *word = json_string_value(json_array_get(list, i));
+        set |= word ? 1u << why_of(word) & ~1u : 0;
+    }
+    return set;
+}
+
 static bool read_value(const json_t *json, uint32_t words, struct stream_value *value) {
     const char *type = string(json, "type"), *role = string(json, "role");
     const char *bits = json_string_value(json_object_get(json, "bits"));
@@ -26,8 +45,12 @@ static bool read_value(const json_t *json, uint32_t words, struct stream_value *
                                            : !strcmp(role, "bytes") ? STREAM_BYTES
                                                                     : STREAM_PLAIN,
                                    .constant = bits,
-                                   .legal = json_is_true(json_object_get(json, "legal")),
                                    .output = json_is_true(json_object_get(json, "output")),
+                                   .key = json_is_true(json_object_get(json, "key")),
+                                   .why = (uint8_t)why_of(string(json, "why")),
+                                   .from = set_of(json, "from"),
+                                   .from_line = number(json, "from_line"),
+                                   .approx = json_string_value(json_object_get(json, "approx")),
                                    .offset_bytes = number(json, "offset")};
     if (bits)
         value->bits = strtoull(bits, NULL, 16);
@@ -57,6 +80,7 @@ static bool read_place(const json_t *json, struct stream_place *place) {
     for (size_t i = 0; place->values && i < count; i++) {
         if (!read_value(json_array_get(values, i), place->words, &place->values[i]))
             return false;
+        place->key_count += place->values[i].key;
         place->value_count++;
     }
     return place->values;
@@ -91,10 +115,14 @@ static bool read_events(struct stream *s, const uint8_t *bytes, size_t size) {
 bool stream_read(const json_t *json, const uint8_t *bytes, size_t size, struct stream *s,
                  const char **why) {
     const json_t *places = json_object_get(json, "places");
-    *s = (struct stream){.json = json,
-                         .launch = number(json, "launch"),
-                         .block = number(json, "block"),
-                         .overflow = json_is_true(json_object_get(json, "overflow"))};
+    const json_t *given = json_object_get(json, "given");
+    *s = (struct stream){
+        .json = json,
+        .launch = number(json, "launch"),
+        .block = number(json, "block"),
+        .given = {set_of(given, "global"), set_of(given, "others"), set_of(given, "branches")},
+        .silent = json_is_true(json_object_get(json, "silent")),
+        .overflow = json_is_true(json_object_get(json, "overflow"))};
     *why = "a stream's description is wrong";
     const size_t count = json_array_size(places);
     if (count > STREAM_MAX_VALUES)

@@ -6,22 +6,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "probe_rewrite.h"
 #include "strbuf.h"
 
 /* The events of a launch, as the chunks STRM and EVNT of a record have them (record.h):
  *
  *   STRM   JSON: launch; block (threads of a CTA); objects: names; places: of each probed
  *          instruction its probe, kind, module, file, entry, line, column, text, words, and values:
- * name, type, offset (of its word in bytes) or bits (a constant), role, legal, output EVNT   events
- * by CTA, thread and program order: u32 CTA | u32 thread | u32 place | u32 visit | u32 flags | u32
- * words | words * u64
+ *          name, type, offset (of its word in bytes) or bits (a constant), role, output, key, and
+ *          what may be different about it: why, from, from_line, approx (probe_rewrite.h; words of
+ *          probe_why.def); given: the sources whose values the kernel hands to global memory, to
+ *          others, and that decide its branches; silent: no CTA of it can wait for another
+ *   EVNT   events by CTA, thread and program order: u32 CTA | u32 thread | u32 place | u32 visit |
+ *          u32 flags | u32 words | words * u64
  *
  * An address that points into something known is (object + 1) << 48 | offset. So is any other
  * 64-bit integer that points there, of the first STREAM_MAX_POINTERS values: its bit in flags,
  * STREAM_POINTER << index, says so. */
 
 enum {
-    STREAM_OPEN = 1, /* a poll that had not succeeded when the thread was seen last */
+    STREAM_OPEN = 1,      /* a poll that had not succeeded when the thread was seen last */
+    STREAM_UNORDERED = 2, /* memory that was written with no order between that and the probe */
     STREAM_POINTER = 1 << 8,
     STREAM_MAX_POINTERS = 22
 };
@@ -32,7 +37,11 @@ struct stream_value {
     const char *name;
     uint8_t type; /* enum ptx_type */
     enum stream_role role;
-    bool constant, legal, output;
+    bool constant, output, key;
+    uint8_t why;        /* enum probe_why: machines may disagree about it, 0: not */
+    uint32_t from;      /* bits 1 << enum probe_why: what it may be computed from */
+    uint32_t from_line; /* of one of these, 0: none */
+    const char *approx; /* the approximate instruction whose result it is, NULL: of none */
     uint64_t bits;
     uint32_t offset_bytes;
 };
@@ -42,7 +51,7 @@ struct stream_place {
     uint32_t line, column, words;
     uint32_t first_byte, bytes, unit_bytes, first_lane, lanes; /* of memory probes */
     struct stream_value *values;
-    uint32_t value_count;
+    uint32_t value_count, key_count;
 };
 
 struct stream_event {
@@ -57,6 +66,8 @@ struct stream {
     uint32_t place_count;
     struct stream_event *events;
     size_t event_count;
+    struct probe_given given;
+    bool silent; /* no CTA can wait for another */
     bool overflow;
 };
 

@@ -7,8 +7,8 @@
 
 enum { DEFAULT_KEEP = 64, MAX_KEEP = 1 << 20 };
 
-static const char *const clauses[] = {"at",   "in",   "cta",  "warp", "lane",
-                                      "when", "skip", "keep", "last", "by"};
+static const char *const clauses[] = {"at",   "in",   "cta",  "warp", "lane", "when",
+                                      "skip", "keep", "last", "by",   "key"};
 
 static bool at_clause(struct trace_reader *r) {
     scan_blanks(r);
@@ -214,6 +214,16 @@ static bool scan_count(struct trace_reader *r, const char *what, int64_t low, ui
     return true;
 }
 
+static bool scan_keys(struct trace_reader *r, struct probe_spec *spec) {
+    do {
+        if (spec->key_count == PROBE_MAX_KEYS)
+            return scan_fail(r, "more than %d registers make a key", PROBE_MAX_KEYS);
+        if (!scan_register(r, &spec->keys[spec->key_count++]))
+            return false;
+    } while (!at_clause(r));
+    return true;
+}
+
 static bool scan_clause(struct trace_reader *r, struct trace_probe *probe) {
     struct probe_spec *spec = &probe->spec;
     scan_take_word(r, "by");
@@ -235,6 +245,8 @@ static bool scan_clause(struct trace_reader *r, struct trace_probe *probe) {
         return scan_span(r, "a lane", 31, &probe->lane[0], &probe->lane[1], &probe->has_lane);
     if (scan_take_word(r, "when"))
         return scan_when(r, spec);
+    if (scan_take_word(r, "key"))
+        return scan_keys(r, spec);
     if (scan_take_word(r, "skip"))
         return scan_count(r, "the hits left out", 0, &spec->skip);
     if (scan_peek_word(r, "keep") || scan_peek_word(r, "last")) {
@@ -247,7 +259,7 @@ static bool scan_clause(struct trace_reader *r, struct trace_probe *probe) {
     const struct trace_place place = scan_place(r);
     if (scan_take(r, "[sim]"))
         return scan_fail_at(r, &place, EXIT_NO_VERDICT, "probe [sim] is not there yet");
-    return scan_expected(r, "at, in, cta, warp, lane, when, skip, keep, last or the end");
+    return scan_expected(r, "at, in, cta, warp, lane, when, key, skip, keep, last or the end");
 }
 
 bool statement_probe(struct trace_reader *r, const struct trace_place *place) {
@@ -271,6 +283,11 @@ bool statement_probe(struct trace_reader *r, const struct trace_place *place) {
         return scan_fail_at(r, place, EXIT_USAGE, "one warp reads memory, not several");
     if (!probe.has_lane)
         probe.lane[1] = 31;
+    /* Any CTA may come by what the key names. */
+    if (probe.spec.key_count && !probe.has_cta) {
+        probe.has_cta = true;
+        probe.cta[1] = UINT32_MAX - 1;
+    }
     probe.spec.first_lane = probe.lane[0];
     probe.spec.lanes = probe.lane[1] - probe.lane[0] + 1;
     if (r->trace->probes.count == PROBE_MAX_PROBES)

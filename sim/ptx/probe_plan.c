@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "isa_match.h"
+#include "probe_flow.h"
 #include "probe_rewrite.h"
 
 struct planner {
@@ -60,68 +61,6 @@ static const char *named(struct planner *p, const char *name, size_t length, con
     if (!copy)
         p->status = STATUS_NO_MEMORY;
     return copy;
-}
-
-/* Special registers that no two machines agree on. */
-static bool varies(int32_t sreg) {
-    switch (sreg) {
-    case SREG_CLOCK:
-    case SREG_CLOCK_HI:
-    case SREG_CLOCK64:
-    case SREG_GLOBALTIMER:
-    case SREG_GLOBALTIMER_LO:
-    case SREG_GLOBALTIMER_HI:
-    case SREG_SMID:
-    case SREG_NSMID:
-    case SREG_WARPID:
-    case SREG_NWARPID:
-    case SREG_GRIDID: return true;
-    default: return false;
-    }
-}
-
-/* Whether machines may disagree about what the instruction gives. */
-static bool gives_legal(const struct ir_insn *insn) {
-    const char *opcode = isa_row((enum isa_form)insn->form)->opcode;
-    if (!strncmp(opcode, "elect", 5) || !strncmp(opcode, "activemask", 10) ||
-        !strncmp(opcode, "atom", 4) || !strncmp(opcode, "clusterlaunchcontrol", 20))
-        return true;
-    for (unsigned i = 0; i < insn->operand_count; i++)
-        if (insn->operands[i].kind == IR_SREG && varies(insn->operands[i].index))
-            return true;
-    return false;
-}
-
-static bool mentions(const struct ir_operand *op, int32_t reg) {
-    if (op->kind == IR_REG && op->index == reg)
-        return true;
-    if (op->kind == IR_VECTOR || op->kind == IR_PAIR)
-        for (unsigned i = 0; i < op->elem_count; i++)
-            if (mentions(&op->elems[i], reg))
-                return true;
-    return false;
-}
-
-/* Whether all that writes the register may legally differ. */
-static bool register_is_legal(struct planner *p, int32_t reg) {
-    bool written = false;
-    for (uint32_t i = 0; i < p->func->insn_count; i++) {
-        const struct ir_insn *insn = &p->func->insns[i];
-        struct arena scratch = {0};
-        struct isa_pattern pattern;
-        if (insn->operand_count == 0 || isa_compile(&scratch, (enum isa_form)insn->form, &pattern))
-            continue;
-        for (unsigned k = 0; k < insn->operand_count; k++)
-            if (pattern.items[k].output && mentions(&insn->operands[k], reg)) {
-                written = true;
-                if (!gives_legal(insn)) {
-                    arena_free(&scratch);
-                    return false;
-                }
-            }
-        arena_free(&scratch);
-    }
-    return written;
 }
 
 static bool add_register(struct planner *p, struct probe_value value, const struct ir_operand *op) {
@@ -201,7 +140,7 @@ static bool is_token(const struct ir_insn *insn, const struct isa_item *item) {
 
 static bool add_item(struct planner *p, const struct isa_item *item, const struct ir_operand *op) {
     const struct ir_insn *insn = p->insn;
-    struct probe_value value = {.output = item->output, .legal = item->output && gives_legal(insn)};
+    struct probe_value value = {.output = item->output};
     if (item->async || is_token(insn, item) || op->kind == IR_NONE)
         return true;
     value.name = arena_strndup(p->arena, item->name, item->name_length);
@@ -242,20 +181,35 @@ static int32_t find_register(const struct planner *p, const char *name) {
     return -1;
 }
 
-static bool plan_regs(struct planner *p, const struct probe_spec *spec) {
-    for (uint32_t i = 0; i < spec->reg_count; i++) {
-        struct ir_operand *op = arena_alloc(p->arena, sizeof *op, _Alignof(struct ir_operand));
-        if (!op)
-            return fail(p, STATUS_NO_MEMORY);
-        *op = (struct ir_operand){.kind = IR_REG, .index = find_register(p, spec->regs[i])};
-        if (op->index < 0)
-            return fail(p, STATUS_INVALID);
-        const struct probe_value value = {.name = spec->regs[i],
-                                          .type = p->func->regs[op->index].type,
-                                          .legal = register_is_legal(p, op->index)};
-        if (!add_register(p, value, op))
-            return false;
+static bool plan_register(struct planner *p, const char *name, bool key) {
+    struct ir_operand *op = arena_alloc(p->arena, sizeof *op, _Alignof(struct ir_operand));
+    if (!op)
+        return fail(p, STATUS_NO_MEMORY);
+    *op = (struct ir_operand){.kind = IR_REG, .index = find_register(p, name)};
+    if (op->index < 0)
+        return fail(p, STATUS_INVALID);
+    const enum ptx_type type = (enum ptx_type)p->func->regs[op->index].type;
+    if (key && ptx_type_bits(type) > 64) {
+        strbuf_printf(p->error, "%s has more than 64 bits, too many for a key", name);
+        return fail(p, STATUS_INVALID);
     }
+    const struct probe_value value = {.name = name, .type = (uint8_t)type, .key = key};
+    return add_register(p, value, op);
+}
+
+static bool plan_regs(struct planner *p, const struct probe_spec *spec) {
+    for (uint32_t i = 0; i < spec->reg_count; i++)
+        if (!plan_register(p, spec->regs[i], false))
+            return false;
+    return true;
+}
+
+/* Behind the values, which may be packed. */
+static bool plan_keys(struct planner *p, const struct probe_spec *spec) {
+    p->site->slot_bytes = (p->site->slot_bytes + 7) & ~UINT32_C(7);
+    for (uint32_t i = 0; i < spec->key_count; i++)
+        if (!plan_register(p, spec->keys[i], true))
+            return false;
     return true;
 }
 
@@ -353,6 +307,7 @@ static bool plan_site(struct planner *p) {
         ok = plan_tmem(p, spec);
     else
         ok = spec->kind == PROBE_REGS ? plan_regs(p, spec) : plan_memory(p, spec);
+    ok = ok && plan_keys(p, spec);
     const uint32_t bytes = PROBE_SLOT_HEAD_BYTES + p->site->slot_bytes;
     p->site->slot_bytes = (bytes + 15) & ~UINT32_C(15);
     return ok;
@@ -388,6 +343,31 @@ static uint64_t place_sites(struct probe_plan *plan, uint32_t probe, bool entrie
     return most;
 }
 
+/* Where the values of the sites come from, function by function. */
+static bool follow_values(struct arena *arena, struct probe_plan *plan) {
+    const char *keys[PROBE_MAX_PROBES * PROBE_MAX_KEYS];
+    uint32_t key_count = 0;
+    for (uint32_t p = 0; p < plan->spec_count; p++)
+        for (uint32_t i = 0; i < plan->specs[p].key_count; i++)
+            keys[key_count++] = plan->specs[p].keys[i];
+    plan->given = arena_array(arena, plan->ir->func_count + 1u, sizeof *plan->given);
+    if (!plan->given)
+        return false;
+    for (uint32_t f = 0; f < plan->ir->func_count; f++) {
+        struct arena scratch = {0};
+        struct probe_flow *flow = probe_flow_make(&scratch, &plan->ir->funcs[f], keys, key_count);
+        bool ok = flow;
+        for (uint32_t i = 0; ok && i < plan->site_count; i++)
+            ok = plan->sites[i].func != f || probe_flow_site(flow, arena, &plan->sites[i]);
+        if (ok)
+            plan->given[f] = probe_flow_given(flow);
+        arena_free(&scratch);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
 enum status probe_plan_make(struct arena *arena, struct probe_plan *plan, uint32_t *bad_site,
                             struct strbuf *error) {
     for (uint32_t i = 0; i < plan->site_count; i++) {
@@ -403,6 +383,8 @@ enum status probe_plan_make(struct arena *arena, struct probe_plan *plan, uint32
         if (!plan_site(&p))
             return p.status;
     }
+    if (!follow_values(arena, plan))
+        return STATUS_NO_MEMORY;
     for (uint32_t probe = 0; probe < plan->spec_count; probe++)
         if (place_sites(plan, probe, true) > INT32_MAX) {
             strbuf_puts(error, "a thread would need more than 2 GiB for its hits");

@@ -270,7 +270,7 @@ static void store_tmem(struct strbuf *out, const struct probe_plan *plan,
 static void store_values(struct strbuf *out, const struct probe_site *site) {
     const uint32_t p = site->probe;
     for (uint32_t i = 0; i < site->value_count; i++)
-        if (!site->values[i].constant)
+        if (!site->values[i].constant && site->values[i].role != PROBE_BYTES)
             emit(out, p, " @$k st.global.b64 [$a+%u], $v%u;",
                  site->offset_bytes + PROBE_SITE_HEAD_BYTES + PROBE_SLOT_HEAD_BYTES +
                      site->values[i].offset_bytes,
@@ -340,8 +340,7 @@ static void add_tail(struct strbuf *out, const struct probe_plan *plan,
         store_memory(out, plan, site);
     else if (spec->kind == PROBE_TMEM)
         store_tmem(out, plan, site);
-    else
-        store_values(out, site);
+    store_values(out, site);
     advance(out, plan, site);
 }
 

@@ -38,6 +38,7 @@ enum {
     PROBE_SLOT_HEAD_BYTES = 16,
     PROBE_MAX_PROBES = 64,
     PROBE_MAX_REGS = 64,
+    PROBE_MAX_KEYS = 4,
     PROBE_MAX_COLUMNS = 128,
     PROBE_MAX_MEMORY_BYTES = 128 << 10
 };
@@ -58,6 +59,8 @@ struct probe_spec {
     enum probe_kind kind;
     const char *regs[PROBE_MAX_REGS];
     uint32_t reg_count;
+    const char *keys[PROBE_MAX_KEYS]; /* registers whose values name what an event belongs to */
+    uint32_t key_count;
     const char *when_reg; /* NULL: always */
     enum probe_compare when_compare;
     int64_t when_value;
@@ -73,11 +76,16 @@ struct probe_spec {
 };
 
 struct probe_value {
-    const char *name;   /* of the operand in the manual's syntax, or the register */
-    uint8_t type;       /* enum ptx_type */
-    uint8_t role;       /* enum probe_role */
-    bool constant;      /* `bits` is its value; it has no word in a slot */
-    bool output, legal; /* legal: machines may disagree (clocks, ids, elected lanes, atomics) */
+    const char *name; /* of the operand in the manual's syntax, or the register */
+    uint8_t type;     /* enum ptx_type */
+    uint8_t role;     /* enum probe_role */
+    bool constant;    /* `bits` is its value; it has no word in a slot */
+    bool output;
+    bool key;           /* of spec.keys: events are aligned by it */
+    uint8_t why;        /* enum probe_why (probe_flow.h): machines may disagree about it; 0: not */
+    uint32_t from;      /* bits 1 << enum probe_why: what it may be computed from ... */
+    uint32_t from_line; /* ... and the line of one of these, 0: none */
+    const char *approx; /* "ex2.approx.ftz.f32": it is the result of that, NULL: not */
     uint64_t bits;
     uint32_t offset_bytes; /* in a slot, behind its head */
     const struct ir_operand *operand;
@@ -92,12 +100,20 @@ struct probe_site {
     bool poll;
 };
 
+/* Sources (bits 1 << enum probe_why) that values depend on which a function hands to global memory,
+ * to other memory, threads or units, and that decide where it branches. */
+struct probe_given {
+    uint32_t global, others, branches;
+    bool between_ctas; /* its CTAs may wait for each other */
+};
+
 struct probe_plan {
     const struct ir_module *ir;
     const struct probe_spec *specs;
     uint32_t spec_count;
     struct probe_site *sites; /* by func, then insn, then probe */
     uint32_t site_count;
+    struct probe_given *given; /* made: by function */
 };
 
 /* Fills the sites in. STATUS_INVALID with a sentence in `error` when something cannot be probed
