@@ -6,6 +6,7 @@
 #include "bits.h"
 #include "cta.h"
 #include "liveness.h"
+#include "wgmma_touch.h"
 
 /* Decoding of one kernel: which functions and variables it reaches, where its shared variables
  * live, and every instruction with its operands and the function that runs it.
@@ -267,6 +268,8 @@ static void decode_func(struct decoder *d, struct xfunc *func) {
     for (uint32_t i = 0; i < func->ir->insn_count && !d->no_memory; i++)
         decode_insn(d, &func->insns[i], &func->ir->insns[i]);
     decode_end(d, func);
+    if (!d->no_memory && !d->base.failed && !wgmma_touch_wrap(d->base.arena, func))
+        d->no_memory = true;
     func->param_offset_bytes = d->frame_bytes;
     func->frame_bytes = (uint32_t)bits_align_up(
         d->frame_bytes + WARP_LANES * func->param_lane_bytes, FRAME_ALIGN_BYTES);

@@ -9,9 +9,9 @@
  *   ...
  *
  * D is in the registers of the frame that issued it (liveness never shares their storage), and as
- * rows beside them until wait_group; A in registers is taken at issue. wgmma.fence has nothing to
- * do: operations of a warpgroup are in order here and a correct program does not touch D before
- * wait_group.
+ * rows beside them until wait_group, or until another instruction names one of them
+ * (wgmma_touch.h); A in registers is taken at issue. wgmma.fence has nothing to do: operations of a
+ * warpgroup are in order here.
  *
  * Not modelled: sparse A, b1. */
 #include <stdio.h>
@@ -24,6 +24,7 @@
 #include "mma.h"
 #include "mma_tile.h"
 #include "operand_gather.h"
+#include "wgmma_touch.h"
 
 enum {
     WARPS = 4,
@@ -321,6 +322,7 @@ static enum step mma_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
     if (!bring(w, x, mask, slot))
         return STEP_FAULT;
     group->next[w->index % WARPS] = number;
+    w->wgmma_in_flight = true;
     warp_progress(w);
     if (slot->arrived != (1u << WARPS) - 1)
         return STEP_NEXT;
@@ -383,6 +385,20 @@ static enum step wait_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
     w->wait.detail = slot->op_id;
     return STEP_WAIT;
 }
+bool wgmma_settled(struct warp *w) {
+    struct wgmma_group *group = group_of(w->cta, w->index);
+    uint64_t number = group->next[w->index % WARPS];
+    const struct wgmma_slot *slot = &group->slots[number % SLOTS];
+    if (slot->number == number && (slot->op_id == 0 || !async_done(w->cta, slot->op_id))) {
+        w->wait.kind = WAIT_ASYNC;
+        w->wait.detail = slot->op_id;
+        return false;
+    }
+    flush_d(group);
+    w->wgmma_in_flight = false;
+    return true;
+}
+
 exec_select op_wgmma_wait;
 exec_fn *op_wgmma_wait(struct decode *d, struct xinsn *x) {
     if (x->ops[0].imm >= GROUPS)

@@ -120,12 +120,13 @@ struct wait {
 struct warp {
     uint8_t *base[2]; /* [0] registers of the running frame, [1] constants of the kernel */
     struct cta *cta;
-    uint32_t index;    /* in the CTA */
-    uint32_t live;     /* lanes that exist and have not exited */
-    uint32_t group;    /* lanes of the running group (before the guard) */
-    uint32_t carry;    /* the condition code of .cc forms, one bit a lane */
-    struct wait wait;  /* set by an operation that returns STEP_WAIT */
-    bool wait_expired; /* nothing else can run: a try_wait must return false now, not wait */
+    uint32_t index;       /* in the CTA */
+    uint32_t live;        /* lanes that exist and have not exited */
+    uint32_t group;       /* lanes of the running group (before the guard) */
+    uint32_t carry;       /* the condition code of .cc forms, one bit a lane */
+    struct wait wait;     /* set by an operation that returns STEP_WAIT */
+    bool wgmma_in_flight; /* has issued wgmma that it did not wait for */
+    bool wait_expired;    /* nothing else can run: a try_wait must return false now, not wait */
     const struct global_range *last_range; /* look-up cache of global accesses */
     struct warp_sched *sched;
 };
