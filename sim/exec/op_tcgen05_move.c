@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "canonical.h"
+#include "hash.h"
 #include "int_lanes.h"
 #include "smem_desc.h"
 #include "tmem.h"
@@ -35,10 +36,6 @@ static exec_fn *prepare(struct decode *d, struct xinsn *x, exec_fn *fn, unsigned
     access->packed = ir_has(x->ir, QUAL_PACK_16B) || ir_has(x->ir, QUAL_UNPACK_16B);
     if (access->shape == TMEM_16X32BX2)
         access->half_split_columns = (uint32_t)x->ops[split_operand].imm;
-    if (ir_has(x->ir, QUAL_UNPACK_16B))
-        return decode_unsupported(d, x,
-                                  "what tcgen05.st.unpack::16b leaves in the upper halves of "
-                                  "the cells is not known");
     x->data = access;
     return fn;
 }
@@ -95,6 +92,12 @@ struct st_payload {
 };
 _Static_assert(sizeof(struct st_payload) <= ASYNC_PAYLOAD_BYTES, "a store fits its operation");
 
+/* A cell that .unpack::16b writes. What its upper half holds then is not known: no source says it.
+ * It gets a pattern, so that a program that reads it does not find what it may hope for. */
+static uint32_t half_cell(uint32_t lane, uint32_t column, uint32_t half) {
+    return (uint32_t)hash_mix64((uint64_t)lane << 32 | column) << 16 | (half & 0xffff);
+}
+
 static bool st_effect(struct cta *cta, struct async_op *op) {
     const struct st_payload *p = (const void *)op->payload.bytes;
     const struct tmem_access *access = op->insn->data;
@@ -103,7 +106,11 @@ static bool st_effect(struct cta *cta, struct async_op *op) {
     for (uint32_t left = p->mask; left != 0; left &= left - 1) {
         uint32_t t = (uint32_t)__builtin_ctz(left);
         struct tmem_cell at = tmem_access_cell(access, t, p->reg);
-        cta->tmem->cell[p->lane_base + at.lane][p->column_base + at.column] = p->value[t];
+        const uint32_t lane = p->lane_base + at.lane, column = p->column_base + at.column;
+        uint32_t *cell = &cta->tmem->cell[lane][column];
+        cell[0] = access->packed ? half_cell(lane, column, p->value[t]) : p->value[t];
+        if (access->packed)
+            cell[1] = half_cell(lane, column + 1, p->value[t] >> 16);
     }
     return true;
 }
