@@ -13,8 +13,9 @@
  *
  * Order that every policy keeps: an operation completes after the one named by `after`, and
  * operations on the same ordered pipe (ASYNC_TENSOR: tcgen05.mma, cp and commit of one thread run
- * in issue order, tcgen05.md section 10) complete in the order of issue. Everything else is free.
- */
+ * in issue order, tcgen05.md section 10) complete in the order of issue. Operations of that pipe
+ * also follow those of another warp that tcgen05.fence::before_thread_sync and after_thread_sync
+ * stand between. Everything else is free. */
 
 struct cta;
 struct warp;
@@ -41,6 +42,8 @@ struct async_op {
     uint64_t id;             /* set by async_new: 1, 2, ... in order of issue in the CTA */
     uint64_t after;          /* id of an operation that must complete first, 0: none */
     uint64_t owner;          /* key of whoever waits for it by count (async_owner), 0: nobody */
+    uint64_t released;       /* time of the before_thread_sync fence behind it, 0: none yet */
+    uint64_t acquired;       /* time of the after_thread_sync fence before it, 0: none */
     uint32_t warp, lane;     /* who issued it, and where */
     const struct xinsn *insn;
     union {
@@ -69,6 +72,9 @@ struct async_op *async_new(struct cta *cta, const struct warp *w, const struct x
                            unsigned lane, async_effect *effect);
 /* Queues it; under eager it takes effect before this returns. False when its effect faulted. */
 bool async_issue(struct cta *cta, struct async_op *op);
+/* tcgen05.fence::before_thread_sync and ::after_thread_sync of that warp's lanes. */
+void async_release_tensor(struct cta *cta, uint32_t warp, uint32_t lanes);
+void async_acquire_tensor(struct cta *cta, uint32_t warp);
 /* Whether operation `id` has taken effect. */
 bool async_done(const struct cta *cta, uint64_t id);
 /* Makes operation `id` (and what it must follow) take effect now: for a dependence that the

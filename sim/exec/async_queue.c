@@ -5,13 +5,18 @@
 #include "hash.h"
 
 /* Asynchronous operations of a CTA: a list in the order of issue. An operation may take effect when
- * the one it follows has, and when none older of its warp stands in the same ordered pipe. */
+ * the one it follows has, and when none older of its warp stands in the same ordered pipe. Of
+ * tensor operations it also waits for other warps' that were released by a fence before its own
+ * warp's last acquiring fence (manual, "tcgen05.fence"; that the threads met in between is the
+ * kernel's affair). */
 
 struct async_queue {
     struct async_op *first, *last;
     struct async_op *unused;
     uint64_t next_id;
     uint64_t random; /* state of the generator of POLICY_RANDOM */
+    uint64_t fences; /* counted, as the time of a fence */
+    uint64_t acquired[MAX_WARPS];
     uint32_t count;
 };
 
@@ -43,6 +48,8 @@ void async_begin(struct cta *cta) {
     q->first = q->last = NULL;
     q->count = 0;
     q->next_id = 1;
+    q->fences = 0;
+    memset(q->acquired, 0, sizeof q->acquired);
     q->random = hash_mix64(cta->launch->policy_seed ^ hash_mix64(cta->index));
 }
 
@@ -69,6 +76,8 @@ struct async_op *async_new(struct cta *cta, const struct warp *w, const struct x
     op->after = 0;
     op->owner = 0;
     op->owned = NULL;
+    op->released = 0;
+    op->acquired = q->acquired[w->index];
     op->warp = w->index;
     op->lane = lane;
     op->insn = x;
@@ -100,10 +109,28 @@ bool async_done(const struct cta *cta, uint64_t id) {
     return id < cta->async->next_id && !is_queued(cta->async, id);
 }
 
+void async_release_tensor(struct cta *cta, uint32_t warp, uint32_t lanes) {
+    struct async_queue *q = cta->async;
+    q->fences++;
+    for (struct async_op *op = q->first; op != NULL; op = op->next)
+        if (op->pipe == ASYNC_TENSOR && op->warp == warp && (lanes >> op->lane & 1) &&
+            op->released == 0)
+            op->released = q->fences;
+}
+
+void async_acquire_tensor(struct cta *cta, uint32_t warp) {
+    cta->async->acquired[warp] = ++cta->async->fences;
+}
+
+static bool fenced(const struct async_op *first, const struct async_op *second) {
+    return second->pipe == ASYNC_TENSOR && first->released != 0 &&
+           first->released < second->acquired;
+}
+
 /* The queued operation that must take effect before `op`, NULL for none. */
 static struct async_op *blocker(const struct async_queue *q, const struct async_op *op) {
     for (struct async_op *other = q->first; other != op; other = other->next)
-        if (other->id == op->after ||
+        if (other->id == op->after || fenced(other, op) ||
             (op->pipe != ASYNC_FREE && other->pipe == op->pipe && other->warp == op->warp))
             return other;
     return NULL;

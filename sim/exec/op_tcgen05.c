@@ -100,13 +100,13 @@ static enum step relinquish_fn(struct warp *w, const struct xinsn *x, uint32_t m
 }
 ONE_SELECT(tcgen05_relinquish, relinquish_fn)
 
-/* The fences order asynchronous tcgen05 operations around a synchronisation of threads; they wait
- * for nothing. Every policy already completes operations only in ways that a fenced program allows,
- * so there is nothing to do here. */
+/* The fences order asynchronous tcgen05 operations around a synchronisation of threads: mma, cp and
+ * commit of one thread follow another's. They wait for nothing. */
 static enum step fence_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
-    (void)w;
-    (void)x;
-    (void)mask;
+    if (x->ir->form == ISA_tcgen05_fence_before)
+        async_release_tensor(w->cta, w->index, mask);
+    else
+        async_acquire_tensor(w->cta, w->index);
     return STEP_NEXT;
 }
 ONE_SELECT(tcgen05_fence, fence_fn)
