@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,42 +48,15 @@ struct settings {
     bool device_given;
     char *passed[MAX_WORDS]; /* words for run */
     int passed_count;
-    char folder[32]; /* of the records that are made here */
-    char made[MAX_REPEAT + 1][64];
-    unsigned made_count;
     const char *like; /* the record of the other side: the simulator takes its addresses */
+    char like_made[32];
+    int like_file; /* of `like` when it was made here, else -1 */
 };
 
 static bool pass(struct settings *s, const char *word) {
     if (s->passed_count < MAX_WORDS)
         s->passed[s->passed_count] = strdup(word);
     return s->passed_count < MAX_WORDS && s->passed[s->passed_count++];
-}
-
-/* The signal that ends the command; the folder goes first. */
-static volatile sig_atomic_t stopped_by;
-
-static void stop(int signal_number) {
-    stopped_by = signal_number;
-}
-
-static void catch_stops(bool catch) {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        sigaction(signals[i], &(struct sigaction){.sa_handler = catch ? stop : SIG_DFL}, NULL);
-    if (!catch && stopped_by)
-        raise(stopped_by);
-}
-
-/* Waits for a run; one that must stop is ended. */
-static bool wait_for(pid_t child, int *status) {
-    while (waitpid(child, status, 0) != child) {
-        if (errno != EINTR)
-            return false;
-        if (stopped_by)
-            kill(child, SIGKILL);
-    }
-    return true;
 }
 
 /* `siltwin run TRACE ... -o RECORD` in a process of its own; its exit status. */
@@ -102,7 +77,6 @@ static int run(const struct settings *s, const char *trace, bool gpu, const char
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
-        catch_stops(false);
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* it does not outlive the command */
         optind = 0;                       /* getopt begins anew */
         const int status = cmd_run(count, (char **)(uintptr_t)words);
@@ -110,28 +84,34 @@ static int run(const struct settings *s, const char *trace, bool gpu, const char
         _exit(status);
     }
     int status;
-    if (child < 0 || !wait_for(child, &status)) {
+    if (child < 0 || waitpid(child, &status, 0) != child) {
         message_error("the process for a run cannot be started");
         return EXIT_MACHINE;
     }
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
-    if (stopped_by)
-        return EXIT_NO_VERDICT;
     message_error("no verdict: a run was ended by signal %d (%s)", WTERMSIG(status),
                   strsignal(WTERMSIG(status)));
     return EXIT_NO_VERDICT;
 }
 
-/* Runs and reads the record. A run that did not end as expected has a record all the same: then
- * EXIT_AS_EXPECTED, and what differs is for the comparison to say. */
-static int make(struct settings *s, const char *trace, bool gpu, struct record *record) {
-    char *path = s->made[s->made_count];
+/* Runs and reads the record, which lies in memory (`*file`, to be closed). A run that did not end
+ * as expected has a record all the same: then EXIT_AS_EXPECTED, and what differs is for the
+ * comparison to say. */
+static int make(const struct settings *s, const char *trace, bool gpu, struct record *record,
+                int *file) {
+    char path[32];
+    struct stat info;
     struct strbuf error = {0};
-    snprintf(path, sizeof s->made[0], "%s/%u.rec", s->folder, s->made_count++);
+    *file = memfd_create("record", 0);
+    if (*file < 0) {
+        message_error("no memory for a record: %s", strerror(errno));
+        return EXIT_MACHINE;
+    }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", *file);
     const int status = run(s, trace, gpu, path);
-    if (stopped_by || (status != EXIT_AS_EXPECTED && access(path, R_OK)))
-        return stopped_by ? EXIT_NO_VERDICT : status;
+    if (status != EXIT_AS_EXPECTED && (fstat(*file, &info) || !info.st_size))
+        return status;
     const bool ok = record_load(path, record, &error) == STATUS_OK;
     if (!ok)
         message_error("%s", strbuf_text(&error));
@@ -176,30 +156,25 @@ static int other_side(struct settings *s, const char *trace, struct record *b, s
         s->like = s->against;
         return status == EXIT_AS_EXPECTED && !run_like(s, b) ? EXIT_USAGE : status;
     }
-    int status = make(s, trace, true, b);
-    s->like = s->made[0];
+    int file, status = make(s, trace, true, b, &s->like_file);
+    snprintf(s->like_made, sizeof s->like_made, "/proc/self/fd/%d", s->like_file);
+    s->like = s->like_made;
     while (status == EXIT_AS_EXPECTED && *again_count + 1 < s->repeat) {
-        status = make(s, trace, true, &again[*again_count]);
+        status = make(s, trace, true, &again[*again_count], &file);
         *again_count += status == EXIT_AS_EXPECTED;
+        close(file);
     }
     return status;
 }
 
 static int diff_trace(struct settings *s, struct diff d, const char *trace) {
     struct record a = {0}, b = {0}, again[MAX_REPEAT] = {0};
-    strcpy(s->folder, "/tmp/siltwin-diff-XXXXXX");
-    catch_stops(true);
-    if (!mkdtemp(s->folder)) {
-        message_error("no folder for the records can be made in /tmp: %s", strerror(errno));
-        return EXIT_MACHINE;
-    }
-    int status = other_side(s, trace, &b, again, &d.again_count);
+    s->like_file = -1;
+    int file = -1, status = other_side(s, trace, &b, again, &d.again_count);
     if (status == EXIT_AS_EXPECTED)
-        status = make(s, trace, false, &a);
-    for (unsigned i = 0; i < s->made_count; i++)
-        unlink(s->made[i]);
-    rmdir(s->folder);
-    catch_stops(false);
+        status = make(s, trace, false, &a, &file);
+    close(file);
+    close(s->like_file);
     if (status == EXIT_AS_EXPECTED) {
         d.a = &a;
         d.b = &b;

@@ -20,10 +20,14 @@ static void drop(struct out_file *out) {
     *out = (struct out_file){0};
 }
 
+static bool is_descriptor(const char *path) {
+    return !strncmp(path, "/dev/fd/", 8) || !strncmp(path, "/proc/self/fd/", 14);
+}
+
 /* What is at `path` now may be replaced, or (direct) written into; 0 or an errno. */
 static int examine(struct out_file *out, const char *path) {
     struct stat info;
-    char *real = realpath(path, NULL);
+    char *real = is_descriptor(path) ? NULL : realpath(path, NULL);
     out->path = real ? real : strdup(path);
     if (!out->path)
         return ENOMEM;
@@ -31,7 +35,7 @@ static int examine(struct out_file *out, const char *path) {
         return errno == ENOENT && *path ? 0 : errno;
     if (S_ISDIR(info.st_mode))
         return EISDIR;
-    out->direct = !S_ISREG(info.st_mode);
+    out->direct = !S_ISREG(info.st_mode) || is_descriptor(path);
     return access(out->path, W_OK) ? errno : 0;
 }
 
@@ -106,6 +110,11 @@ bool out_file_end(struct out_file *out, bool keep, struct strbuf *error) {
 }
 
 bool out_file_possible(const char *path, struct strbuf *error) {
-    struct out_file out;
+    struct out_file out = {0};
+    const int number = examine(&out, path);
+    const bool direct = out.direct; /* whoever reads a pipe must not see its end now */
+    drop(&out);
+    if (number || direct)
+        return !number || failed(path, number, error);
     return out_file_begin(&out, path, error) && out_file_end(&out, false, error);
 }

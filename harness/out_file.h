@@ -8,7 +8,8 @@
 
 /* A file that is written as a whole or not at all: its name shows the old contents, or nothing,
  * until the new ones are complete, and a process that is ended meanwhile leaves nothing behind.
- * Devices and pipes are written directly, a symbolic link's file is the one that is replaced. */
+ * Devices, pipes and open descriptors (/dev/fd/3) are written directly, a symbolic link's file is
+ * the one that is replaced. */
 
 struct out_file {
     FILE *file;
