@@ -72,7 +72,7 @@ static bool set_option(struct settings *s, int option) {
     case OPT_REPEATS: return set_number("--repeats", optarg, 1, &s->repeats);
     case OPT_CUBLAS: s->cublas_path = optarg; return true;
     case OPT_JSON: s->json = true; return true;
-    default: return false; /* getopt has said what is wrong */
+    default: return false; /* there is no other */
     }
 }
 
@@ -183,9 +183,7 @@ static int bench_on(const struct settings *s, struct input *input, struct machin
                                  "trace", input->main->name, "on", s->machine.gpu ? "gpu" : "sim",
                                  "device", machine->device.name, "driver", machine->driver.version,
                                  "sets", (int)bench.set_count, "results", list);
-        json_dumpf(json, stdout, JSON_INDENT(1) | JSON_SORT_KEYS);
-        putchar('\n');
-        json_decref(json);
+        message_document(json);
     }
     json_decref(list);
     bench_free(&bench);
@@ -219,10 +217,14 @@ int cmd_bench(int argc, char **argv) {
     struct settings settings = {.warmups = UINT32_MAX};
     struct input input = {0};
     int option, status = EXIT_USAGE;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
         if (option == OPT_HELP || option == 'h') {
             fputs(help, stdout);
             return EXIT_AS_EXPECTED;
+        }
+        if (option == ':' || option == '?') {
+            message_option(option, argv);
+            return EXIT_USAGE;
         }
         if (!set_option(&settings, option))
             return status;

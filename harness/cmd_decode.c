@@ -51,7 +51,6 @@ static bool read_options(int argc, char **argv, struct options *options) {
         {NULL, 0, NULL, 0},
     };
     optind = 0;
-    opterr = 0;
     for (int c; (c = getopt_long(argc, argv, ":", longs, NULL)) != -1;) {
         switch (c) {
         case OPT_ARCH: options->arch = optarg; break;
@@ -61,11 +60,7 @@ static bool read_options(int argc, char **argv, struct options *options) {
         case OPT_JSON: options->json = true; break;
         case OPT_WORD: options->word = true; break;
         case OPT_HELP: options->help = true; return true;
-        case ':': message_error("decode: %s needs a value", argv[optind - 1]); return false;
-        default:
-            message_error("decode: unknown option '%s'; 'siltwin decode --help' lists them",
-                          argv[optind - 1]);
-            return false;
+        default: message_option(c, argv); return false;
         }
     }
     if (argc - optind != 2) {
@@ -260,6 +255,8 @@ int cmd_decode(int argc, char **argv) {
         decode_print_text(&report, stdout);
     else if (!decode_print_json(&report, stdout))
         status = EXIT_OUR_BUG;
+    if (options.json)
+        message_document_is_printed();
     decode_free(&report);
     return status;
 }

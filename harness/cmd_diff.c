@@ -230,7 +230,7 @@ static bool set_option(struct settings *s, struct diff *d, int option, const cha
             pass(s, strbuf_text(&word)) && (option == OPT_PASSED_FLAG || pass(s, optarg));
         strbuf_free(&word);
         return ok;
-    default: return false; /* getopt has said what is wrong */
+    default: return false; /* there is no other */
     }
 }
 
@@ -239,15 +239,21 @@ static int compare(struct settings *s, struct diff *d, int count, char **operand
         message_error("--repeat is about the GPU; a record does not run again");
         return EXIT_USAGE;
     }
-    if (count == 2 && !s->against && !strchr(operands[1], '='))
-        return diff_two(*d, operands);
+    if (count == 2 && !s->against && !strchr(operands[1], '=')) {
+        if (!s->passed_count && s->repeat == 1)
+            return diff_two(*d, operands);
+        message_error("two records are compared as they are: %s is for diff TRACE",
+                      s->passed_count ? s->passed[0] : "--repeat");
+        return EXIT_USAGE;
+    }
     if (count < 1) {
         message_error("diff expects two records, or a trace");
         return EXIT_USAGE;
     }
     for (int i = 1; i < count; i++)
         if (!strchr(operands[i], '=') || !pass(s, operands[i])) {
-            message_error("expected NAME=VALUE, found '%s'", operands[i]);
+            message_error("diff expects two records, or a trace and NAME=VALUE ...; found '%s' too",
+                          operands[i]);
             return EXIT_USAGE;
         }
     return diff_trace(s, *d, operands[0]);
@@ -269,10 +275,14 @@ int cmd_diff(int argc, char **argv) {
     struct settings s = {.repeat = 1};
     struct diff d = {0};
     int option, at = 0;
-    while ((option = getopt_long(argc, argv, "h", options, &at)) != -1) {
+    while ((option = getopt_long(argc, argv, ":h", options, &at)) != -1) {
         if (option == OPT_HELP || option == 'h') {
             fputs(help, stdout);
             return EXIT_AS_EXPECTED;
+        }
+        if (option == ':' || option == '?') {
+            message_option(option, argv);
+            return EXIT_USAGE;
         }
         if (!set_option(&s, &d, option, options[at].name))
             return EXIT_USAGE;

@@ -119,12 +119,12 @@ int cmd_doctor(int argc, char **argv) {
                                             {NULL, 0, NULL, 0}};
     struct doctor d = {0};
     int option;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1)
+    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1)
         switch (option) {
         case OPT_JSON: d.json = true; break;
         case OPT_HELP:
         case 'h': fputs(help, stdout); return EXIT_AS_EXPECTED;
-        default: return EXIT_USAGE;
+        default: message_option(option, argv); return EXIT_USAGE;
         }
     if (optind < argc) {
         message_error("doctor takes no operands");
@@ -139,9 +139,7 @@ int cmd_doctor(int argc, char **argv) {
     if (d.json) {
         json_t *json = json_pack("{s:s, s:O, s:i}", "schema", "siltwin.doctor/1", "checks",
                                  d.checks, "exit_status", status);
-        json_dumpf(json, stdout, JSON_INDENT(1) | JSON_SORT_KEYS);
-        fputc('\n', stdout);
-        json_decref(json);
+        message_document(json);
     }
     json_decref(d.checks);
     return status;

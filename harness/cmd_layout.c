@@ -51,22 +51,20 @@ static bool read_options(int argc, char **argv, struct layout_request *request) 
     struct option table[LAYOUT_OPT_COUNT];
     fill_table(table);
     optind = 0;
-    opterr = 0;
     for (int c; (c = getopt_long(argc, argv, ":", table, NULL)) != -1;) {
-        if (c == ':') {
-            message_error("layout: %s needs a value", argv[optind - 1]);
-            return false;
-        }
         if (c <= LAYOUT_OPT_NONE || c >= LAYOUT_OPT_COUNT) {
-            message_error("layout: unknown option '%s'; 'siltwin layout --help' lists them",
-                          argv[optind - 1]);
+            message_option(c, argv);
             return false;
         }
         request->text[c] = optarg == NULL ? "" : optarg;
     }
     if (request->text[LAYOUT_OPT_HELP] != NULL)
         return true;
-    if (optind == argc || argc - optind > 2) {
+    if (argc - optind > 2) {
+        message_error("layout: unexpected '%s'", argv[optind + 2]);
+        return false;
+    }
+    if (optind == argc) {
         message_error("layout: expected what to draw, as in 'siltwin layout swizzle 128B'; see "
                       "'siltwin layout --help'");
         return false;

@@ -147,7 +147,7 @@ static int make(const char *path) {
         print_trace(ir, path);
         status = EXIT_AS_EXPECTED;
     } else {
-        fputs(strbuf_text(&log), stderr);
+        message_text(strbuf_text(&log));
         if (parsed == STATUS_UNSUPPORTED)
             status = EXIT_NO_VERDICT;
     }
@@ -162,9 +162,11 @@ int cmd_new(int argc, char **argv) {
     static const struct option options[] = {{"help", no_argument, NULL, OPT_HELP},
                                             {NULL, 0, NULL, 0}};
     int option;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (option != OPT_HELP && option != 'h')
+    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+        if (option != OPT_HELP && option != 'h') {
+            message_option(option, argv);
             return EXIT_USAGE;
+        }
         fputs(help, stdout);
         return EXIT_AS_EXPECTED;
     }

@@ -140,7 +140,7 @@ static bool set_option(struct settings *s, int option) {
         }
         message_error("too many --allow-path");
         return false;
-    default: return false; /* getopt has said what is wrong */
+    default: return false; /* there is no other */
     }
 }
 
@@ -296,6 +296,7 @@ static int run_child(struct settings *s, struct input *input) {
                       WTERMSIG(status), strsignal(WTERMSIG(status)));
         return EXIT_NO_VERDICT;
     }
+    message_document_is_printed();
     if (WEXITSTATUS(status) == RUN_LAUNCH_TIMED_OUT || WEXITSTATUS(status) == RUN_LAUNCH_FAULTED)
         say_what_the_simulator_knows(s, input);
     if (WEXITSTATUS(status) == RUN_LAUNCH_TIMED_OUT)
@@ -346,10 +347,14 @@ int cmd_run(int argc, char **argv) {
     struct input input = {0};
     int option, status = EXIT_USAGE;
     setvbuf(stdout, NULL, _IOLBF, 0); /* in order with the messages, and not lost at a time limit */
-    while ((option = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":o:h", options, NULL)) != -1) {
         if (option == OPT_HELP || option == 'h') {
             fputs(help, stdout);
             return EXIT_AS_EXPECTED;
+        }
+        if (option == ':' || option == '?') {
+            message_option(option, argv);
+            return EXIT_USAGE;
         }
         if (!set_option(&settings, option))
             return status;
@@ -358,12 +363,14 @@ int cmd_run(int argc, char **argv) {
         message_error("--stats counts what the simulator does; leave it out with --on gpu");
         return EXIT_USAGE;
     }
+    if (settings.emit_ptx && settings.run.json) {
+        message_error("--emit-ptx prints PTX, --json a document: take one of them");
+        return EXIT_USAGE;
+    }
     settings.machine.as_written = settings.as_written;
     if (open_operands(&settings, &input, argc - optind, argv + optind) &&
         take_addresses(&settings, &input))
         status = settings.machine.gpu ? run_child(&settings, &input) : run_input(&settings, &input);
-    else
-        not_run(&settings, &input, NULL, status);
     input_free(&input);
     record_free(&settings.other);
     return status;

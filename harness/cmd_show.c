@@ -126,9 +126,7 @@ static int show_json(const struct show *s) {
                              s->record.head, "trace", s->record.trace, "results", s->record.results,
                              "buffers", buffers, "files", files);
     json_object_set_new(json, "digest", json_sprintf("0x%016" PRIx64, s->record.digest));
-    json_dumpf(json, stdout, JSON_INDENT(1) | JSON_SORT_KEYS);
-    fputc('\n', stdout);
-    json_decref(json);
+    message_document(json);
     return EXIT_AS_EXPECTED;
 }
 
@@ -254,6 +252,8 @@ static int show(struct show *s) {
         status = EXIT_AS_EXPECTED;
     } else if (s->events) {
         status = print_streams(&s->record, true);
+        if (!s->record.stream_count)
+            message_note("the record has no events: its trace has no probes");
     } else if (s->buffer) {
         status = show_buffer(s);
     } else if (s->file) {
@@ -274,7 +274,7 @@ int cmd_show(int argc, char **argv) {
         {"help", no_argument, NULL, OPT_HELP},     {NULL, 0, NULL, 0}};
     struct show s = {0};
     int option;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1)
+    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1)
         switch (option) {
         case OPT_DIGEST: s.digest = true; break;
         case OPT_BUFFER: s.buffer = optarg; break;
@@ -284,7 +284,7 @@ int cmd_show(int argc, char **argv) {
         case OPT_JSON: s.json = true; break;
         case OPT_HELP:
         case 'h': fputs(help, stdout); return EXIT_AS_EXPECTED;
-        default: return EXIT_USAGE;
+        default: message_option(option, argv); return EXIT_USAGE;
         }
     if (argc - optind != 1) {
         message_error("show expects one record");

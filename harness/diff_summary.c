@@ -4,6 +4,7 @@
 
 #include "commands.h"
 #include "diff.h"
+#include "message.h"
 
 /* ---- what decides ---- */
 
@@ -115,9 +116,7 @@ static void print_json(const struct diff *d) {
         "b", d->b_name, "findings", d->findings, "events", (json_int_t)d->events, "classes",
         diff_counts_json(&d->counts), "legal_by", diff_counts_legal_json(&d->counts), "first",
         first_json(d), "exit_status", d->status);
-    json_dumpf(json, stdout, JSON_INDENT(1) | JSON_SORT_KEYS);
-    fputc('\n', stdout);
-    json_decref(json);
+    message_document(json);
 }
 
 void diff_print_summary(const struct diff *d) {

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "message.h"
+
 enum { MAX_FILE_GIB = 8 };
 
 static enum status read_descriptor(int fd, const char *path, uint8_t **bytes, size_t *size,
@@ -207,6 +209,11 @@ const struct file_entry *file_set_open(struct file_set *set, const struct file_e
     const char *name = name_of(set, from, path);
     if (!name || strlen(name) >= PATH_MAX) {
         strbuf_puts(error, "the path is too long");
+        return NULL;
+    }
+    if (!message_is_text(name)) {
+        strbuf_printf(error, "'%s': a file's name must be UTF-8, for records have it as text",
+                      name);
         return NULL;
     }
     for (struct file_entry *entry = set->first; entry; entry = entry->next)

@@ -77,10 +77,13 @@ bool input_open(struct input *input, const char *path) {
             strbuf_printf(&error, "'%s': %s", path, strbuf_text(&why));
         strbuf_free(&why);
     } else if (ok) {
-        const char *slash = strrchr(path, '/');
+        const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
         file_set_init(&input->files, path);
-        input->main = file_set_add(&input->files, slash ? slash + 1 : path, bytes, size);
+        input->main = message_is_text(name) ? file_set_add(&input->files, name, bytes, size) : NULL;
         ok = input->main;
+        if (!message_is_text(name))
+            strbuf_printf(&error, "'%s': a file's name must be UTF-8, for records have it as text",
+                          path);
     }
     free(bytes);
     if (!ok)

@@ -1,5 +1,7 @@
 /* The `siltwin` command: finds the subcommand in its table and runs it. */
 #include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,16 +55,38 @@ static void catch_own_bugs(void) {
         signal(signals[i], own_bug);
 }
 
-/* What could not be written to standard output (a full disk) is said too. */
-static int finish(int status) {
+static bool asks_for_json(int argc, char **argv) {
+    bool asks = false;
+    for (int i = 1; i < argc; i++)
+        asks = asks || !strcmp(argv[i], "--json");
+    return asks;
+}
+
+/* Every command with --json ends with a document; what could not be written to standard output (a
+ * full disk) is said too. */
+static int finish(int status, const char *command, int argc, char **argv) {
+    if (status != EXIT_AS_EXPECTED && asks_for_json(argc, argv))
+        message_missing_document(command, status);
     if (!fflush(stdout) && !ferror(stdout))
         return status;
     message_error("standard output cannot be written: %s", strerror(errno ? errno : EIO));
     return status == EXIT_AS_EXPECTED ? EXIT_USAGE : status;
 }
 
+/* Files that are opened must not come where standard streams are thought to be. */
+static void open_standard_streams(void) {
+    int fd;
+    do
+        fd = open("/dev/null", O_RDONLY);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
 int main(int argc, char **argv) {
     catch_own_bugs();
+    open_standard_streams();
+    opterr = 0; /* message_option says what is wrong */
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;
@@ -77,7 +101,7 @@ int main(int argc, char **argv) {
     }
     for (const struct command *command = commands; command->name; command++)
         if (!strcmp(argv[1], command->name))
-            return finish(command->run(argc - 1, argv + 1));
+            return finish(command->run(argc - 1, argv + 1), command->name, argc, argv);
     message_error("there is no command '%s'; 'siltwin --help' lists what there is", argv[1]);
     return EXIT_USAGE;
 }

@@ -45,7 +45,7 @@ void run_finding(struct run *run, const struct trace_place *place, const char *r
     say(place, text);
     json_object_set_new(finding, "rule", json_string(rule));
     json_object_set_new(finding, "level", json_string("error"));
-    json_object_set_new(finding, "text", json_string(text));
+    json_object_set_new(finding, "text", message_json(text));
     if (place)
         json_object_set_new(
             finding, "trace",

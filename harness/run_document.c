@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "message.h"
 #include "version.h"
 
 void run_document_print(const struct run_document *document) {
@@ -21,16 +22,15 @@ void run_document_print(const struct run_document *document) {
     }
     if (error)
         json_object_set_new(json, "error",
-                            json_pack("{s:s, s:s, s:i, s:i}", "text", error->text, "file",
-                                      error->place.file ? error->place.file->name : "", "line",
-                                      (int)error->place.line, "column", (int)error->place.column));
+                            json_pack("{s:o, s:s, s:i, s:i}", "text", message_json(error->text),
+                                      "file", error->place.file ? error->place.file->name : "",
+                                      "line", (int)error->place.line, "column",
+                                      (int)error->place.column));
     if (document->record) {
         json_object_set_new(json, "record", json_string(document->record));
         json_object_set_new(json, "digest", json_sprintf("0x%016" PRIx64, document->digest));
     }
-    json_dumpf(json, stdout, JSON_INDENT(1) | JSON_SORT_KEYS);
-    fputc('\n', stdout);
-    json_decref(json);
+    message_document(json);
 }
 
 /* What the modules' compiler said, by module. */
