@@ -12,6 +12,7 @@ or takes too long is said and the next one follows. Exit status: 0 everything re
 failed expectation, 2 wrong usage, 3 no GPU, 4 something ended without a verdict.
 """
 import argparse
+import concurrent.futures
 import fnmatch
 import json
 import os
@@ -40,6 +41,7 @@ def arguments():
     p.add_argument("--parts", default="traces,isa,conform", help="which of traces, isa, conform (default: all)")
     p.add_argument("--cases", type=int, help="random cases of each family (default: as many as are committed)")
     p.add_argument("--limit", type=float, default=600, metavar="SECONDS", help="time for one step (default 600)")
+    p.add_argument("--jobs", type=int, default=1, help="traces that run at the same time (default 1)")
     options = p.parse_args()
     if set(options.parts.split(",")) - {"traces", "isa", "conform"}:
         p.error("--parts takes traces, isa, conform")
@@ -115,35 +117,33 @@ class Recorder:
     # ---- the parts ----
 
     def traces(self, out, device):
-        for trace in sorted(pathlib.Path(self.options.traces).resolve().glob("*.trace")):
-            if not self.wanted(trace.stem):
-                continue
-            siltwin, shown, record = self.build / "siltwin", os.path.relpath(trace, ROOT), out / (trace.stem + ".rec")
-            code, text = self.command([siltwin, "run", shown, "--device", device, "--emit-ptx"], False)
-            if code == MACHINE:
-                self.say("skipped", trace.stem, text)
-                continue
-            begun = time.monotonic()
-            partial = record.with_suffix(".new")
-            partial.unlink(missing_ok=True)
-            code, text = self.command([siltwin, "run", shown, "--device", device, "--on", "gpu", "-o", partial], True)
-            took = time.monotonic() - begun
-            if not partial.exists():
-                why = "took too long" if code is None else f"exit status {code}, nothing to record"
-                self.say("failed", trace.stem, f"{why}\n{text}", took)
-                continue
-            partial.replace(record)
-            self.compare_trace(siltwin, shown, device, record, code, text, took)
+        paths = [t for t in sorted(pathlib.Path(self.options.traces).resolve().glob("*.trace")) if self.wanted(t.stem)]
+        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
+            for verdict in pool.map(lambda trace: self.record_trace(out, device, trace), paths):
+                self.say(*verdict)
 
-    def compare_trace(self, siltwin, shown, device, record, code, text, took):
+    def record_trace(self, out, device, trace):
+        """What `say` is to say of one trace."""
+        siltwin, shown, record = self.build / "siltwin", os.path.relpath(trace, ROOT), out / (trace.stem + ".rec")
+        code, text = self.command([siltwin, "run", shown, "--device", device, "--emit-ptx"], False)
+        if code == MACHINE:
+            return "skipped", trace.stem, text.partition("\n")[0]
+        begun = time.monotonic()
+        partial = record.with_suffix(".new")
+        partial.unlink(missing_ok=True)
+        code, text = self.command([siltwin, "run", shown, "--device", device, "--on", "gpu", "-o", partial], True)
+        took = time.monotonic() - begun
+        if not partial.exists():
+            why = "took too long" if code is None else f"exit status {code}, nothing to record"
+            return "failed", trace.stem, f"{why}\n{text}", took
+        partial.replace(record)
         same, difference = self.command([siltwin, "diff", shown, "--device", device, "--against", record], False)
         if code == 0 and same == 0:
-            probes = "\n".join(line for line in text.splitlines() if line.startswith("probe"))
-            self.say("recorded", record.stem, probes, took)
-        elif same == DIFFERENT or code == DIFFERENT:
-            self.say("different", record.stem, (text if code else "") + difference, took)
-        else:
-            self.say("failed", record.stem, f"exit status {code} on the GPU, {same} of diff\n{text}{difference}", took)
+            probes = [line for line in text.splitlines() if line.startswith("probes: ")]
+            return "recorded", trace.stem, "\n".join(probes), took
+        if same == DIFFERENT or code == DIFFERENT:
+            return "different", trace.stem, (text if code else "") + difference, took
+        return "failed", trace.stem, f"exit status {code} on the GPU, {same} of diff\n{text}{difference}", took
 
     def isa(self, out):
         begun = time.monotonic()
