@@ -51,6 +51,7 @@ static bool set_up(struct machine *machine, const struct machine_options *option
         !find(machine, "siltwinSimLastFault", &machine->last_fault, error) ||
         !find(machine, "siltwinSimLastReport", &machine->last_report, error) ||
         !find(machine, "siltwinSimStats", &machine->stats_last, error) ||
+        !find(machine, "siltwinSimSetEvents", &machine->set_events, error) ||
         !find(machine, "siltwinSimMemAllocAt", &machine->mem_alloc_at, error) ||
         !find(machine, "siltwinSimWindows", &machine->sim_windows, error))
         return false;

@@ -34,6 +34,7 @@ struct machine {
     siltwin_sim_last_fault *last_fault;
     siltwin_sim_last_report *last_report;
     siltwin_sim_stats_last *stats_last;
+    siltwin_sim_set_events *set_events;     /* NULL on a GPU */
     siltwin_sim_mem_alloc_at *mem_alloc_at; /* NULL on a GPU */
     siltwin_sim_windows *sim_windows;       /* NULL on a GPU */
     struct windows windows;                 /* of machine_windows */

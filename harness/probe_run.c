@@ -78,6 +78,7 @@ bool probe_run_begin(struct probe_run *probes, struct run *run, const struct tra
     uint64_t globals[PROBE_MAX_PROBES] = {0};
     size_t bytes;
     probes->bytes = NULL;
+    probes->race = NULL;
     probe_layout_make(&probes->layout, trace, launch);
     if (!probes->layout.plan)
         return true;
@@ -93,10 +94,14 @@ bool probe_run_begin(struct probe_run *probes, struct run *run, const struct tra
         }
         probe_layout_head(&probes->layout, globals, probes->bytes);
     }
-    return machine_windows(run->machine, error) &&
-           module_global(&run->memory.modules[launch->module], PROBE_SYMBOL, &symbol, &bytes,
-                         error) &&
-           RESULT_CHECK(error, driver, cuMemcpyHtoD, (symbol, &address, sizeof address));
+    if (!machine_windows(run->machine, error) ||
+        !module_global(&run->memory.modules[launch->module], PROBE_SYMBOL, &symbol, &bytes,
+                       error) ||
+        !RESULT_CHECK(error, driver, cuMemcpyHtoD, (symbol, &address, sizeof address)))
+        return false;
+    if (probes->bytes)
+        probes->race = probe_race_begin(run, &probes->layout);
+    return true;
 }
 
 /* ---- addresses ---- */
@@ -248,6 +253,8 @@ static bool collect_site(struct events *e, struct hits *hits, struct hit hit, ui
         hit.flags = hit.visit >= visits ? STREAM_OPEN : 0;
         if (hit.flags && hit.sequence != get32(e->probes->bytes + sequence_at) + 1)
             continue;
+        if (probe_race_found(e->probes->race, hit.place, hit.cta))
+            hit.flags |= STREAM_UNORDERED;
         if (!add_hit(hits, &hit))
             return false;
     }
@@ -514,7 +521,10 @@ void probe_run_rescue(struct probe_run *probes, struct run *run) {
 void probe_run_end(struct probe_run *probes, struct run *run, bool failed) {
     if (!probes->bytes)
         return;
+    probe_race_end(probes->race, run);
     take_events(probes, run, failed);
+    probe_race_report(probes->race, run);
+    probe_race_free(probes->race);
     run->machine->driver.cuMemFreeHost(probes->bytes);
     probes->bytes = NULL;
 }

@@ -2,6 +2,7 @@
 #define SILTWIN_PROBE_RUN_H
 
 #include "probe_layout.h"
+#include "probe_race.h"
 #include "run.h"
 
 /* The probes of one launch: their buffer before it, their events after it. The buffer lies in
@@ -9,7 +10,8 @@
 
 struct probe_run {
     struct probe_layout layout;
-    uint8_t *bytes; /* NULL: nothing is probed */
+    uint8_t *bytes;          /* NULL: nothing is probed */
+    struct probe_race *race; /* NULL: nothing is watched */
 };
 
 /* Makes the buffer and tells the module where it is; says its size. False with `error`. */

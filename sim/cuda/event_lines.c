@@ -35,7 +35,12 @@ static void write_detail(struct strbuf *line, const struct event *event) {
                       event->mbarrier.address, event->mbarrier.phase, event->mbarrier.pending,
                       event->mbarrier.tx_count, event->mbarrier.completed);
         break;
-    case EVENT_ASYNC_ISSUE: strbuf_printf(line, "async.issue %" PRIu64, event->async.id); break;
+    case EVENT_ASYNC_ISSUE:
+        strbuf_printf(line, "async.issue %" PRIu64, event->async.id);
+        if (event->async.writes_bytes)
+            strbuf_printf(line, " shared %x %u", event->async.writes_address,
+                          event->async.writes_bytes);
+        break;
     case EVENT_ASYNC_COMPLETE:
         strbuf_printf(line, "async.complete %" PRIu64, event->async.id);
         break;

@@ -41,6 +41,8 @@ struct async_op {
                                 ASYNC_NO_SIGNAL: what lazy uses to find what a waiter depends on */
     uint64_t id;             /* set by async_new: 1, 2, ... in order of issue in the CTA */
     uint64_t after;          /* id of an operation that must complete first, 0: none */
+    uint32_t writes_address; /* the shared memory that it will write, where that is one range: */
+    uint32_t writes_bytes;   /* 0: none, or several */
     uint64_t owner;          /* key of whoever waits for it by count (async_owner), 0: nobody */
     uint64_t released;       /* time of the before_thread_sync fence behind it, 0: none yet */
     uint64_t acquired;       /* time of the after_thread_sync fence before it, 0: none */

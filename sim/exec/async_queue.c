@@ -75,6 +75,7 @@ struct async_op *async_new(struct cta *cta, const struct warp *w, const struct x
     op->id = q->next_id++;
     op->after = 0;
     op->owner = 0;
+    op->writes_address = op->writes_bytes = 0;
     op->owned = NULL;
     op->released = 0;
     op->acquired = q->acquired[w->index];
@@ -94,7 +95,7 @@ static void tell(struct cta *cta, const struct async_op *op, enum event_kind kin
                           .warp = op->warp,
                           .lanes = UINT32_C(1) << op->lane,
                           .insn = op->insn,
-                          .async = {.id = op->id}};
+                          .async = {op->id, op->writes_address, op->writes_bytes}};
     observer->event(cta->state->observer_ctx, &event);
 }
 

@@ -57,7 +57,9 @@ struct event {
             bool left;        /* EVENT_DONE: the lanes left the function's registers (call, ret) */
         } step;
         struct {
-            uint64_t id; /* unique in the CTA, in order of issue */
+            uint64_t id;                           /* unique in the CTA, in order of issue */
+            uint32_t writes_address, writes_bytes; /* shared memory; 0 bytes: none, or several
+                                                      ranges */
         } async;
         struct {
             enum event_access

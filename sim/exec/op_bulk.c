@@ -171,6 +171,8 @@ static bool issue_load(struct warp *w, const struct xinsn *x, unsigned lane) {
         return false;
     *copy_of(op) = copy;
     op->signal_address = copy.mbarrier;
+    op->writes_address = copy.shared;
+    op->writes_bytes = copy.size_bytes;
     if (from_global)
         copy_tell(w, x, lane, ACCESS_READ, copy.size_bytes);
     return async_issue(w->cta, op);

@@ -74,6 +74,17 @@ static bool add_lane(struct warp *w, const struct xinsn *x, unsigned lane, struc
     return true;
 }
 
+/* The one range that the lanes write, where each begins at the end of the one before. */
+static void note_range(const struct cta *cta, struct async_op *op) {
+    const struct cp_async *copy = (const struct cp_async *)(const void *)op->payload.bytes;
+    uint32_t bytes = copy->size[0];
+    for (uint32_t i = 1; i < copy->count; bytes += copy->size[i++])
+        if (copy->to[i] != copy->to[i - 1] + copy->size[i - 1])
+            return;
+    op->writes_address = (uint32_t)(copy->to[0] - cta->shared);
+    op->writes_bytes = bytes;
+}
+
 /* Queues behind the warp's earlier ones. */
 static bool issue_in_order(struct warp *w, struct async_op *op) {
     struct cp_async_thread *first = thread_of(w->cta, w->index, 0);
@@ -96,6 +107,7 @@ static enum step copy_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
             if (!add_lane(w, x, (unsigned)__builtin_ctz(left), copy))
                 return STEP_FAULT;
         }
+        note_range(w->cta, op);
         if (!issue_in_order(w, op))
             return STEP_FAULT;
     }

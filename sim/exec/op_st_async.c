@@ -55,6 +55,8 @@ static bool issue(struct warp *w, const struct xinsn *x, unsigned lane) {
         return false;
     memcpy(op->payload.bytes, &store, sizeof store);
     op->signal_address = store.mbarrier;
+    op->writes_address = store.shared;
+    op->writes_bytes = store.size_bytes;
     return async_issue(w->cta, op);
 }
 

@@ -203,6 +203,11 @@ static bool issue_load(struct warp *w, const struct xinsn *x, unsigned lane) {
         return false;
     *copy_of(op) = copy;
     op->signal_address = copy.mbarrier;
+    /* Rows that follow each other without a gap, whatever the swizzle makes of their chunks. */
+    if (copy.walk.row_count * copy.walk.pitch_bytes == copy.walk.box_bytes) {
+        op->writes_address = request.shared_address;
+        op->writes_bytes = copy.walk.box_bytes;
+    }
     copy_tell(w, x, lane, ACCESS_READ, copy.walk.box_bytes);
     return async_issue(w->cta, op);
 }

@@ -132,7 +132,8 @@ enum siltwin_sim_event {
     SILTWIN_SIM_GLOBAL,         /* global read|write|atomic BYTES ADDRESSES */
     SILTWIN_SIM_SHARED,         /* shared read|write|atomic BYTES ADDRESSES */
     SILTWIN_SIM_MBARRIER,       /* mbarrier ADDRESS phase P pending N tx T completed C */
-    SILTWIN_SIM_ASYNC_ISSUE,    /* async.issue ID */
+    SILTWIN_SIM_ASYNC_ISSUE,    /* async.issue ID, and for one that writes a range of shared
+                                    memory: shared ADDRESS BYTES */
     SILTWIN_SIM_ASYNC_COMPLETE, /* async.complete ID */
     SILTWIN_SIM_TENSOR_COPY,    /* tensor read|write BOXES boxes BYTES bytes */
     SILTWIN_SIM_MMA,            /* mma M N K */

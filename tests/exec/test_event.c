@@ -7,7 +7,7 @@
 
 struct seen {
     uint64_t count[EVENT_KIND_COUNT];
-    uint64_t insn_lanes, shared_lanes, global_bytes;
+    uint64_t insn_lanes, shared_lanes, global_bytes, async_bytes;
     uint64_t address[32];
 };
 
@@ -30,6 +30,8 @@ static void on_event(void *ctx, const struct event *event) {
         seen->insn_lanes += lanes;
     if (event->kind == EVENT_SHARED_ACCESS)
         seen->shared_lanes += lanes;
+    if (event->kind == EVENT_ASYNC_ISSUE)
+        seen->async_bytes += event->async.writes_bytes;
     if (event->kind == EVENT_GLOBAL_ACCESS) {
         seen->global_bytes += (uint64_t)lanes * event->access.size_bytes;
         memcpy(seen->address, event->access.address, sizeof seen->address);
@@ -44,6 +46,7 @@ static void end(void *ctx, void *worker) {
     total.insn_lanes += seen->insn_lanes;
     total.shared_lanes += seen->shared_lanes;
     total.global_bytes += seen->global_bytes;
+    total.async_bytes += seen->async_bytes;
     if (seen->global_bytes > 0)
         memcpy(total.address, seen->address, sizeof total.address);
 }
@@ -83,6 +86,7 @@ Test(event, every_kind_is_told_once) {
         cr_expect_eq(total.count[EVENT_SHARED_ACCESS], 4);
         cr_expect_eq(total.shared_lanes, 4 * 32);
         cr_expect_eq(total.global_bytes, 4 * 32 * 8);
+        cr_expect_eq(total.async_bytes, 4 * 16);
         cr_expect_eq(total.address[5], out + 40);
         cr_expect_eq(total.count[EVENT_ASYNC_ISSUE], 4);
         cr_expect_eq(total.count[EVENT_ASYNC_COMPLETE], 4);
