@@ -38,12 +38,11 @@ static bool find(const struct machine *machine, const char *name, void *function
 static bool set_up(struct machine *machine, const struct machine_options *options,
                    struct host_error *error) {
     siltwin_sim_version *version;
-    siltwin_sim_set_run *set_run;
     siltwin_sim_set_log *set_log;
     siltwin_sim_set_progress *set_progress;
     siltwin_sim_set_stats *set_stats;
     if (!find(machine, "siltwinSimVersion", &version, error) ||
-        !find(machine, "siltwinSimSetRun", &set_run, error) ||
+        !find(machine, "siltwinSimSetRun", &machine->set_run, error) ||
         !find(machine, "siltwinSimSetLog", &set_log, error) ||
         !find(machine, "siltwinSimSetProgress", &set_progress, error) ||
         !find(machine, "siltwinSimSetStats", &set_stats, error) ||
@@ -60,9 +59,9 @@ static bool set_up(struct machine *machine, const struct machine_options *option
                        SILTWIN_SIM_VERSION);
         return false;
     }
-    struct siltwin_sim_run run = options->run;
-    run.struct_bytes = sizeof run;
-    if (set_run(&run) || set_log(keep_line, &machine->log) ||
+    machine->run = options->run;
+    machine->run.struct_bytes = sizeof machine->run;
+    if (machine->set_run(&machine->run) || set_log(keep_line, &machine->log) ||
         set_progress(options->progress, options->progress_context) || set_stats(options->stats)) {
         result_message(error, "the simulator refuses its settings");
         return false;
@@ -165,6 +164,14 @@ bool machine_windows(struct machine *machine, struct host_error *error) {
     if (!machine->sim_windows)
         return windows_read(&machine->driver, windows, error);
     return machine->sim_windows(&windows->shared, &windows->local) == CUDA_SUCCESS;
+}
+
+void machine_idle_limit(struct machine *machine, bool unlimited) {
+    struct siltwin_sim_run run = machine->run;
+    if (unlimited)
+        run.idle_budget = UINT64_MAX;
+    if (machine->set_run)
+        machine->set_run(&run);
 }
 
 void machine_log_clear(struct machine *machine) {

@@ -28,7 +28,9 @@ struct machine {
     struct driver driver;
     struct device device;
     bool gpu, line_info;
-    struct strbuf log; /* what the simulator said since the last machine_log_clear */
+    struct strbuf log;            /* what the simulator said since the last machine_log_clear */
+    struct siltwin_sim_run run;   /* how the simulator's launches run */
+    siltwin_sim_set_run *set_run; /* NULL on a GPU */
     /* Functions of the simulator; on a GPU ones that know nothing. */
     siltwin_sim_set_module_name *set_module_name;
     siltwin_sim_last_fault *last_fault;
@@ -53,6 +55,9 @@ bool machine_alloc_at(const struct machine *machine, uint64_t wanted, uint64_t b
                       struct buffer *buffer, struct host_error *error);
 /* Fills machine->windows, once; a GPU runs a small kernel for it. */
 bool machine_windows(struct machine *machine, struct host_error *error);
+/* How long the simulator lets a launch go on without a side effect: its own number of warp
+ * instructions, or (`unlimited`) for ever, because something else ends it. */
+void machine_idle_limit(struct machine *machine, bool unlimited);
 void machine_log_clear(struct machine *machine);
 void machine_close(struct machine *machine);
 

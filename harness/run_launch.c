@@ -166,6 +166,7 @@ static CUresult launch_and_wait(struct run *run, const struct trace_launch *laun
         return code;
     }
     struct watchdog dog;
+    machine_idle_limit(run->machine, launch->timeout_s > 0); /* then the time is the limit */
     watchdog_start(&dog, launch, run, probes);
     code = launch_kernel(driver, &args.desc, error);
     if (code == CUDA_SUCCESS && launch_wait(driver, NULL, 0, error) != LAUNCH_DONE)
@@ -285,6 +286,8 @@ static void report(struct run *run, const struct trace_launch *launch,
         strbuf_printf(&text, "\n%s", strbuf_text(&run->machine->log));
     while (text.length && text.text[text.length - 1] == '\n')
         text.text[--text.length] = '\0';
+    if (end == SILTWIN_SIM_BUDGET)
+        strbuf_puts(&text, "\n'timeout 10m' in the trace's launch lets it run on for that long");
     if (unanswered)
         run->no_verdict = true;
     else

@@ -321,6 +321,36 @@ Test(error_paths, a_time_limit_keeps_what_is_known) {
     cr_assert(strstr(out, "launch 1 m.add_one: grid 1 1 1, block 4 1 1: done in "), "%s", out);
 }
 
+/* A kernel that computes for long without a side effect has no verdict on the simulator, unless the
+ * trace gives it a time. */
+Test(error_paths, a_long_computation) {
+    static const char ptx[] =
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
+        ".reg .b64 %a; .reg .b32 %i; .reg .pred %p; ld.param.b64 %a, [p]; mov.b32 %i, 0;\n"
+        "AGAIN: add.u32 %i, %i, 1;\n"
+        "setp.ne.u32 %p, %i, 100000000;\n"
+        "@%p bra AGAIN;\n"
+        "st.global.b32 [%a], %i; ret; }\n";
+    static const char trace[] = "siltwin 1\ndevice h200\nmodule m k.ptx\nbuffer X u32 [1]\n"
+                                "buffer W u32 [1] = 100000000\n"
+                                "launch m.k grid 1 block 1 args &X%s\nexpect X == W\n";
+    char text[512];
+    write_bytes("k.ptx", ptx, sizeof ptx - 1);
+    snprintf(text, sizeof text, trace, "");
+    write_bytes("t.trace", text, strlen(text));
+    CHECK_STATUS(siltwin(NULL, "run t.trace"), 4);
+    cr_assert(strstr(err, "t.trace:6:1: error: no verdict: launch 1 (k): "), "%s", err);
+    cr_assert(strstr(err,
+                     "\nerror: instruction budget used up in kernel k: the kernel ran on and on "
+                     "without a side effect; no verdict\nk.ptx:"),
+              "%s", err);
+    cr_assert(strstr(err, "\n'timeout 10m' in the trace's launch lets it run on for that long\n"),
+              "%s", err);
+    snprintf(text, sizeof text, trace, " timeout 1m");
+    write_bytes("t.trace", text, strlen(text));
+    CHECK(siltwin(NULL, "run t.trace"), 0, "");
+}
+
 /* ---- kernels that fault ---- */
 
 #define FAULTS                                                                                     \
