@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code_size.h"
 #include "commands.h"
 #include "message.h"
 
@@ -20,6 +21,29 @@ static int attribute(const struct run *run, const struct trace_launch *launch,
     return value;
 }
 
+static struct code_size code_size(const struct run *run, const struct trace_launch *launch) {
+    struct code_size size;
+    code_size_measure(&run->machine->driver, run->trace->modules.items[launch->module].loaded,
+                      launch->entry->name, &size);
+    return size;
+}
+
+/* What the compiler of the machine tells: the simulator's makes no machine code. */
+static void print_code(const struct run *probed, const struct trace_launch *x,
+                       const struct run *plain, const struct trace_launch *y) {
+    const struct code_size with = code_size(probed, x), without = code_size(plain, y);
+    if (with.has_spills && without.has_spills)
+        printf(" spills of %" PRIu64 " bytes stored and %" PRIu64 " loaded, %" PRIu64
+               " and %" PRIu64 " without;",
+               with.spill_store_bytes, with.spill_load_bytes, without.spill_store_bytes,
+               without.spill_load_bytes);
+    if (with.has_code && without.has_code)
+        printf(" machine code of %" PRIu64 " bytes, %" PRIu64 " without;", with.code_bytes,
+               without.code_bytes);
+    else
+        printf(" no machine code on this machine;");
+}
+
 /* Each kernel once, at its first launch. */
 static void print_kernels(const struct run *probed, const struct run *plain) {
     const struct trace *trace = probed->trace;
@@ -29,14 +53,15 @@ static void print_kernels(const struct run *probed, const struct run *plain) {
         bool first = trace->modules.items[x->module].plan != NULL;
         for (uint32_t k = 0; k < i && first; k++)
             first = trace->launches.items[k].entry != x->entry;
-        if (first)
-            printf("probes in %s: registers %d, %d without; local memory %d bytes, %d without; "
-                   "%u PTX instructions, %u without\n",
-                   x->entry->name, attribute(probed, x, CU_FUNC_ATTRIBUTE_NUM_REGS),
-                   attribute(plain, y, CU_FUNC_ATTRIBUTE_NUM_REGS),
-                   attribute(probed, x, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
-                   attribute(plain, y, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES), x->entry->insn_count,
-                   y->entry->insn_count);
+        if (!first)
+            continue;
+        printf("probes in %s: registers %d, %d without; local memory %d bytes, %d without;",
+               x->entry->name, attribute(probed, x, CU_FUNC_ATTRIBUTE_NUM_REGS),
+               attribute(plain, y, CU_FUNC_ATTRIBUTE_NUM_REGS),
+               attribute(probed, x, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
+               attribute(plain, y, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES));
+        print_code(probed, x, plain, y);
+        printf(" %u PTX instructions, %u without\n", x->entry->insn_count, y->entry->insn_count);
     }
 }
 

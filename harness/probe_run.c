@@ -7,6 +7,7 @@
 
 #include "message.h"
 #include "probe_flow.h"
+#include "probe_wait.h"
 #include "stream.h"
 
 /* The bytes of a stream as they grow. */
@@ -56,17 +57,43 @@ static bool allocate(struct probe_run *probes, const struct driver *driver, CUde
     return RESULT_CHECK(error, driver, cuMemHostGetDevicePointer, (address, host, 0));
 }
 
+/* A tmem probe waits for its own load, and so for the kernel's. */
+static void say_hidden(const struct probe_run *probes, const struct run *run,
+                       const struct probe_site *site) {
+    enum { MOST = 8 };
+    uint32_t loads[MOST];
+    struct arena scratch = {0};
+    struct strbuf text = {0};
+    const struct ir_func *func = &probes->layout.plan->ir->funcs[site->func];
+    const uint32_t count = probe_wait_hidden(&scratch, func, site->insn, loads, MOST);
+    strbuf_printf(&text, "probe %s adds tcgen05.wait::ld at line %u, which hides ",
+                  run->trace->probes.items[site->probe].name, func->insns[site->insn].line);
+    if (count == UINT32_MAX)
+        strbuf_puts(&text, "a wait that the kernel lacks before it");
+    else if (!count)
+        strbuf_puts(&text, "nothing: no tcgen05.ld of the kernel is under way there");
+    else
+        strbuf_puts(&text, "that the kernel has not waited there for the tcgen05.ld of line");
+    for (uint32_t i = 0; count != UINT32_MAX && i < count && i < MOST; i++)
+        strbuf_printf(&text, "%s %u", i ? "," : "", func->insns[loads[i]].line);
+    if (count != UINT32_MAX && count > MOST)
+        strbuf_printf(&text, " and %u more", count - MOST);
+    printf("%s\n", strbuf_text(&text));
+    strbuf_free(&text);
+    arena_free(&scratch);
+}
+
 static void say_size(const struct probe_run *probes, const struct run *run) {
+    const struct probe_plan *plan = probes->layout.plan;
     if (run->options->quiet || run->options->json)
         return;
     printf("launch %u: probes take %.3g MiB\n", probes->layout.launch->number,
            (double)probes->layout.bytes / 1048576);
-    for (uint32_t p = 0; p < run->trace->probes.count; p++)
-        if (run->trace->probes.items[p].spec.kind == PROBE_TMEM && probes->layout.regions[p].ctas)
-            printf(
-                "probe %s waits for tcgen05.ld: a wait::ld that the kernel lacks before its place "
-                "does not show\n",
-                run->trace->probes.items[p].name);
+    for (uint32_t i = 0; i < plan->site_count; i++)
+        if (plan->specs[plan->sites[i].probe].kind == PROBE_TMEM &&
+            probes->layout.regions[plan->sites[i].probe].ctas &&
+            plan->sites[i].func == probes->layout.func)
+            say_hidden(probes, run, &plan->sites[i]);
     fflush(stdout);
 }
 
