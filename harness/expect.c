@@ -111,10 +111,12 @@ static enum status want_matmul_f32(const struct trace *trace, const struct trace
     const size_t size = elem_info(c->type)->size_bytes;
     uint32_t *f32 = malloc(c->elems * sizeof *f32);
     wanted->words = malloc(c->elems * size);
-    enum reference_status (*product)(const struct reference_matrix *,
-                                     const struct reference_matrix *, uint32_t *) =
-        e->reference == REF_MATMUL_NT_TC ? reference_matmul_tc : reference_matmul_fma;
-    const bool ok = f32 && wanted->words && product(&a, &b, f32) == REFERENCE_OK;
+    enum reference_status done = REFERENCE_NO_MEMORY;
+    if (f32 && wanted->words)
+        done = e->reference == REF_MATMUL_NT_TC
+                   ? reference_matmul_tc(&a, &b, strcmp(trace->device, "b200") != 0, f32)
+                   : reference_matmul_fma(&a, &b, f32);
+    const bool ok = done == REFERENCE_OK;
     for (uint64_t i = 0; ok && i < c->elems; i++) {
         if (c->type == ELEM_F32)
             memcpy(wanted->words + i * size, &f32[i], size);

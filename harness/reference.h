@@ -1,6 +1,7 @@
 #ifndef SILTWIN_REFERENCE_H
 #define SILTWIN_REFERENCE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "elem.h"
@@ -30,10 +31,15 @@ enum reference_status reference_matmul_f64(const struct reference_matrix *a,
 enum reference_status reference_matmul_exact(const struct reference_matrix *a,
                                              const struct reference_matrix *b, double *out);
 
-/* The documented tensor core arithmetic chained over K in steps of 16, f32 accumulator starting at
- * +0: A and B both bf16 or both f16, K a multiple of 16. `out` is the accumulator's f32 words. */
+/* Terms that a tensor core sums at once for that type of A and B; 0 when it has no rule here. */
+unsigned reference_tc_terms(enum elem_type type);
+
+/* The documented tensor core arithmetic chained over K in steps of that many terms, f32 accumulator
+ * starting at +0: A and B of one type (bf16, f16, tf32, e4m3, e5m2), K whole steps. `hopper`: as
+ * wgmma, whose 8-bit types keep fewer bits. `out` is the accumulator's f32 words. */
 enum reference_status reference_matmul_tc(const struct reference_matrix *a,
-                                          const struct reference_matrix *b, uint32_t *out);
+                                          const struct reference_matrix *b, bool hopper,
+                                          uint32_t *out);
 
 /* One f32 fused multiply-add after the other along K, from +0: what a naive kernel computes. `out`
  * is the sums' f32 words. Inputs wider than f32 are rounded to it first. */

@@ -1,5 +1,5 @@
-/* The documented arithmetic of the tensor cores for bf16 and f16 inputs with an f32 accumulator
- * (sm_90 mma.sync and wgmma, sm_100 tcgen05), 16 terms a step:
+/* The documented arithmetic of the tensor cores with an f32 accumulator (sm_90 mma.sync and wgmma,
+ * sm_100 tcgen05), for bf16 and f16 inputs 16 terms a step:
  *
  *   term k   magnitude S = Sa*Sb exact, exponent e = ea+eb of the operands (not of the product)
  *   c        one more term, exponent ec; c = 0 counts with exponent -133
@@ -7,115 +7,34 @@
  *   T        sum of sign * (S * 2^(25 - m - (E - e)) cut toward zero)
  *   result   T * 2^(E - 25), cut toward zero to f32; overflow is Inf, any zero is +0
  *
- * NaN, Inf * 0 and Inf - Inf give 0x7fffffff, else an Inf wins. Two evaluations: one output at a
- * time as the rule reads, and sixteen columns at a time in 32-bit integers, which hands every
- * special value, overflow and subnormal result to the first. */
-#include <math.h>
+ * NaN, Inf * 0 and Inf - Inf give 0x7fffffff, else an Inf wins. tf32 sums 8 terms and does not see
+ * the low 13 bits of a word; e4m3 and e5m2 sum 32, and on Hopper keep 13 bits and give 13. Two
+ * evaluations: one output at a time as the rule reads, and sixteen columns at a time in 32-bit
+ * integers, which hands every special value, overflow and subnormal result to the first. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "parallel.h"
 #include "reference.h"
+#include "reference_tc_rule.h"
 
-enum { STEP = 16, COLUMNS = 16, KEPT_BITS = 25, ZERO_EXPONENT = -133, ABSENT = -4096 };
-
-/* value = significand * 2^(exponent - fraction bits), a subnormal not normalised. */
-struct number {
-    bool negative, special, nan;
-    int exponent;
-    uint32_t significand;
+enum {
+    STEP = 16,
+    COLUMNS = 16,
+    KEPT_BITS = TC_KEPT_BITS,
+    ZERO_EXPONENT = TC_ZERO_EXPONENT,
+    ABSENT = -4096
 };
-
-static struct number split(uint32_t word, int exponent_bits, int fraction_bits) {
-    const uint32_t field_mask = (1u << exponent_bits) - 1;
-    const uint32_t field = (word >> fraction_bits) & field_mask;
-    const uint32_t fraction = word & ((1u << fraction_bits) - 1);
-    const int bias = (int)(field_mask >> 1);
-    return (struct number){
-        .negative = (word >> (exponent_bits + fraction_bits)) & 1,
-        .special = field == field_mask,
-        .nan = field == field_mask && fraction,
-        .exponent = field ? (int)field - bias : 1 - bias,
-        .significand = field ? fraction | 1u << fraction_bits : fraction,
-    };
-}
-
-static struct number split_elem(enum elem_type type, uint16_t word) {
-    return type == ELEM_BF16 ? split(word, 8, 7) : split(word, 5, 10);
-}
-
-/* NaN or Inf among the terms decides alone; *word is then the result. */
-static bool special_result(const struct number *a, const struct number *b, const struct number *c,
-                           uint32_t *word) {
-    bool nan = c->nan, plus = c->special && !c->negative, minus = c->special && c->negative;
-    for (int k = 0; k < STEP; k++) {
-        if (!a[k].special && !b[k].special)
-            continue;
-        nan = nan || a[k].nan || b[k].nan || (!a[k].special && !a[k].significand) ||
-              (!b[k].special && !b[k].significand);
-        if (a[k].negative != b[k].negative)
-            minus = true;
-        else
-            plus = true;
-    }
-    *word = nan || (plus && minus) ? 0x7fffffffu : plus ? 0x7f800000u : 0xff800000u;
-    return nan || plus || minus;
-}
-
-/* significand * 2^(exponent - fraction_bits) in units of 2^(largest - KEPT_BITS), cut. */
-static int64_t aligned(uint64_t significand, int fraction_bits, int below, bool negative) {
-    const int right = below + fraction_bits - KEPT_BITS;
-    const uint64_t magnitude = right <= 0   ? significand << -right
-                               : right < 63 ? significand >> right
-                                            : 0;
-    return negative ? -(int64_t)magnitude : (int64_t)magnitude;
-}
-
-/* total * 2^unit_exponent cut toward zero to f32. */
-static uint32_t cut_to_f32(int64_t total, int unit_exponent) {
-    if (!total)
-        return 0;
-    uint64_t magnitude = total < 0 ? -(uint64_t)total : (uint64_t)total;
-    const uint32_t sign = total < 0 ? 0x80000000u : 0;
-    const int top = 63 - __builtin_clzll(magnitude);
-    const int exponent = top + unit_exponent; /* of the leading bit */
-    if (exponent > 127)
-        return sign | 0x7f800000u;
-    const int lowest = exponent < -126 ? -149 : exponent - 23;
-    const int right = lowest - unit_exponent;
-    magnitude = right > 63 ? 0 : right > 0 ? magnitude >> right : magnitude << -right;
-    if (!magnitude)
-        return 0;
-    if (exponent < -126)
-        return sign | (uint32_t)magnitude;
-    return sign | (uint32_t)((exponent + 127) << 23) | ((uint32_t)magnitude & 0x7fffffu);
-}
 
 uint32_t reference_tc_step(enum elem_type type, const uint16_t *a_words, const uint16_t *b_words,
                            uint32_t c_word) {
-    struct number a[STEP], b[STEP];
-    const struct number c = split(c_word, 8, 23);
-    const int fraction_bits = type == ELEM_BF16 ? 14 : 20;
+    uint32_t a[STEP], b[STEP];
     for (int k = 0; k < STEP; k++) {
-        a[k] = split_elem(type, a_words[k]);
-        b[k] = split_elem(type, b_words[k]);
+        a[k] = a_words[k];
+        b[k] = b_words[k];
     }
-    uint32_t word;
-    if (special_result(a, b, &c, &word))
-        return word;
-    int largest = c.significand ? c.exponent : ZERO_EXPONENT;
-    for (int k = 0; k < STEP; k++)
-        if (a[k].significand && b[k].significand && a[k].exponent + b[k].exponent > largest)
-            largest = a[k].exponent + b[k].exponent;
-    int64_t total =
-        c.significand ? aligned(c.significand, 23, largest - c.exponent, c.negative) : 0;
-    for (int k = 0; k < STEP; k++)
-        if (a[k].significand && b[k].significand)
-            total +=
-                aligned((uint64_t)a[k].significand * b[k].significand, fraction_bits,
-                        largest - a[k].exponent - b[k].exponent, a[k].negative != b[k].negative);
-    return cut_to_f32(total, largest - KEPT_BITS);
+    return tc_step(tc_rule(type, false), a, b, c_word);
 }
 
 /* One matrix, taken apart: rows of A one by one, rows of B in panels of 16 ([k][16]). */
@@ -147,7 +66,7 @@ static void take_apart(void *context, uint64_t index) {
             uint16_t word = 0;
             if (row < m->rows)
                 memcpy(&word, m->bytes + 2 * (row * m->row_stride + k * m->col_stride), 2);
-            const struct number n = split_elem(m->type, word);
+            const struct tc_number n = tc_split(tc_rule(m->type, false), word);
             p->raw[at] = word;
             p->exponents[at] = n.significand ? n.exponent : ABSENT;
             p->significands[at] = n.negative ? -(int32_t)n.significand : (int32_t)n.significand;
@@ -299,8 +218,50 @@ static void multiply_panel(void *context, uint64_t panel) {
     }
 }
 
+/* Types whose steps have another length: one element at a time. */
+struct plain_product {
+    const struct reference_matrix *a, *b;
+    const struct tc_rule *rule;
+    uint32_t *out;
+};
+
+static uint32_t raw_word(const struct reference_matrix *m, uint64_t row, uint64_t k) {
+    const size_t bytes = elem_info(m->type)->size_bytes;
+    uint32_t word = 0;
+    memcpy(&word, m->bytes + bytes * (row * m->row_stride + k * m->col_stride), bytes);
+    return word;
+}
+
+static void multiply_row(void *context, uint64_t row) {
+    const struct plain_product *p = context;
+    const uint64_t step = (uint64_t)p->rule->step;
+    uint32_t a[TC_MAX_STEP], b[TC_MAX_STEP];
+    for (uint64_t column = 0; column < p->b->rows; column++) {
+        uint32_t c = 0;
+        for (uint64_t k = 0; k < p->a->cols; k += step) {
+            for (uint64_t i = 0; i < step; i++) {
+                a[i] = raw_word(p->a, row, k + i);
+                b[i] = raw_word(p->b, column, k + i);
+            }
+            c = tc_step(p->rule, a, b, c);
+        }
+        p->out[row * p->b->rows + column] = c;
+    }
+}
+
+unsigned reference_tc_terms(enum elem_type type) {
+    const struct tc_rule *rule = tc_rule(type, false);
+    return rule ? (unsigned)rule->step : 0;
+}
+
 enum reference_status reference_matmul_tc(const struct reference_matrix *a,
-                                          const struct reference_matrix *b, uint32_t *out) {
+                                          const struct reference_matrix *b, bool hopper,
+                                          uint32_t *out) {
+    if (a->type != ELEM_BF16 && a->type != ELEM_F16) {
+        struct plain_product p = {a, b, tc_rule(a->type, hopper), out};
+        parallel_for(a->rows, multiply_row, &p);
+        return REFERENCE_OK;
+    }
     struct tc_product t = {.out = out, .type = a->type};
     const bool a_ok = parts_make(&t.a, a, 1);
     const bool ok = a_ok && parts_make(&t.b, b, COLUMNS);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "reference.h"
 #include "result.h"
 #include "trace_statement.h"
 
@@ -165,12 +166,12 @@ static bool check_matmul(struct trace_reader *r, const struct trace_place *place
     if (e->reference == REF_MATMUL_NT_FMA)
         return (c->type == ELEM_BF16 || c->type == ELEM_F16 || c->type == ELEM_F32) ||
                scan_fail_at(r, place, EXIT_USAGE, "matmul_nt_fma needs a bf16, f16 or f32 result");
-    const bool inputs = a->type == b->type && (a->type == ELEM_BF16 || a->type == ELEM_F16);
+    const unsigned terms = a->type == b->type ? reference_tc_terms(a->type) : 0;
     const bool output = c->type == ELEM_BF16 || c->type == ELEM_F16 || c->type == ELEM_F32;
-    if (!inputs || !output || a->dims[1] % 16)
+    if (!terms || !output || a->dims[1] % terms)
         return scan_fail_at(r, place, EXIT_USAGE,
-                            "matmul_nt_tc needs A and B both bf16 or both f16, a bf16, f16 or f32 "
-                            "result and K a multiple of 16");
+                            "matmul_nt_tc needs A and B of one type (bf16, f16, tf32, e4m3 or "
+                            "e5m2), a bf16, f16 or f32 result and K a multiple of 32 bytes");
     return true;
 }
 

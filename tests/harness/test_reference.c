@@ -71,7 +71,7 @@ Test(reference, fast_evaluation_is_the_plain_one) {
             fill(elem, kind, 20 + (uint64_t)kind, b, COLUMNS * K);
             const struct reference_matrix ma = {(uint8_t *)a, elem, ROWS, K, K, 1};
             const struct reference_matrix mb = {(uint8_t *)b, elem, COLUMNS, K, K, 1};
-            cr_assert_eq(reference_matmul_tc(&ma, &mb, out), REFERENCE_OK);
+            cr_assert_eq(reference_matmul_tc(&ma, &mb, false, out), REFERENCE_OK);
             for (size_t i = 0; i < ROWS * COLUMNS; i++, checked++) {
                 uint32_t c = 0;
                 for (size_t k = 0; k < K; k += 16)

@@ -217,7 +217,7 @@ static const struct {
     {HEAD "buffer C f32 [4][4]\nbuffer A f32 [4][8]\nexpect C == matmul_nt(A, C) exact\n", 4, 1, 2,
      "matmul_nt needs A [M][K], B [N][K]"},
     {HEAD "buffer C f32 [4][4]\nexpect C == matmul_nt_tc(C, C) bits\n", 3, 1, 2,
-     "matmul_nt_tc needs A and B both bf16 or both f16"},
+     "matmul_nt_tc needs A and B of one type (bf16, f16, tf32, e4m3 or e5m2)"},
     {HEAD "expect launch 1 fails 715\n", 2, 1, 2, "launch 1 does not exist; the trace has 0"},
     {MODULE "launch m.none grid 1 block 1\nexpect launch 1 fails 715 at x:3\n", 4, 30, 2,
      "there is no module 'x'"},
