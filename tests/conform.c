@@ -51,7 +51,7 @@ static bool open_machine(const char *path, struct machine *machine) {
     struct host_error error = {0};
     siltwin_sim_set_run *set_run;
     siltwin_sim_set_log *set_log;
-    setenv("SILTWIN_DEVICE", "h200", 1);
+    setenv("SILTWIN_DEVICE", "h200", 0); /* unless another model is asked for */
     if (!driver_open(&machine->driver, path, &error) ||
         !device_open(&machine->driver, 0, &machine->device, &error)) {
         fprintf(stderr, "%s\n", error.text);

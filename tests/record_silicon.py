@@ -57,6 +57,7 @@ class Recorder:
         self.options = options
         self.build = pathlib.Path(options.build).resolve()
         self.env = dict(os.environ)
+        self.sim_env = dict(os.environ)
         if options.driver:
             folder = str(pathlib.Path(options.driver).resolve().parent)
             self.env["LD_LIBRARY_PATH"] = folder + ":" + self.env.get("LD_LIBRARY_PATH", "")
@@ -66,8 +67,8 @@ class Recorder:
 
     def command(self, words, gpu, errors=True):
         """Exit status (None: it took too long) and what it printed, on stdout alone without `errors`."""
-        # The comparing side must find its own driver, never the one that stands in for a GPU.
-        env = self.env if gpu else dict(os.environ)
+        # The comparing side must find its own driver, never the one that stands in for a GPU; its model is the GPU's.
+        env = self.env if gpu else self.sim_env
         # A session of its own, so that what it started ends with it.
         with subprocess.Popen([str(w) for w in words], cwd=ROOT, env=env, text=True, errors="replace",
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT if errors else subprocess.DEVNULL,
@@ -168,8 +169,8 @@ class Recorder:
         for family in listed[1].split() if listed else []:
             if not self.wanted(family):
                 continue
-            if capability != (9, 0):
-                self.say("skipped", f"family {family}", "its kernels are for compute capability 9.0")
+            if capability != (9, 0) and "wgmma" in family:
+                self.say("skipped", f"family {family}", "wgmma is an instruction of compute capability 9.0")
                 continue
             begun = time.monotonic()
             record = out / f"{family}.conf"
@@ -189,6 +190,7 @@ class Recorder:
             print("no GPU to record: this needs an NVIDIA driver and an H100, H200 or B200")
             return MACHINE
         device, folder, capability = gpu
+        self.sim_env["SILTWIN_DEVICE"] = device
         out = pathlib.Path(self.options.out or ROOT / "traces" / "silicon" / folder).resolve()
         out.mkdir(parents=True, exist_ok=True)
         print(f"records   {out} (device model {device})")

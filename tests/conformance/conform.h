@@ -72,6 +72,12 @@ struct conform_launch {
     unsigned buffer_count;
 };
 
+/* Loads a program. The families' programs are written for sm_90a; a Blackwell GPU gets them under
+ * its own target's name. */
+struct module;
+bool conform_load(const struct driver *driver, const char *ptx, struct module *module,
+                  struct host_error *error);
+
 /* Loads, launches, waits and reads back. */
 bool conform_run_launch(const struct driver *driver, const struct conform_launch *launch,
                         struct host_error *error);

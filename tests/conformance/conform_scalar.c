@@ -143,7 +143,7 @@ static bool run_forms(struct conform_batch *batch, const struct scalar_form *con
             scalar_ptx_kernel(forms[i], &text);
     }
     bool good = rows.words != NULL && !text.truncated &&
-                module_load(batch->driver, text.text, &module, error) &&
+                conform_load(batch->driver, text.text, &module, error) &&
                 buffer_alloc(batch->driver, row_count * sizeof *rows.words, &rows.buffer, error);
     if (!good && module.log != NULL)
         result_message(error, "%.500s", module.log);

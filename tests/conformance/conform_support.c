@@ -46,11 +46,28 @@ static bool launch_loaded(const struct driver *driver, const struct module *modu
            launch_wait(driver, NULL, 60, error) == LAUNCH_DONE;
 }
 
+bool conform_load(const struct driver *driver, const char *ptx, struct module *module,
+                  struct host_error *error) {
+    static const char hopper[] = ".target sm_90a", blackwell[] = ".target sm_100a";
+    const char *target = strstr(ptx, hopper);
+    int major = 0;
+    driver->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0);
+    if (major != 10 || target == NULL)
+        return module_load(driver, ptx, module, error);
+    struct strbuf text = {0};
+    strbuf_append(&text, ptx, (size_t)(target - ptx));
+    strbuf_puts(&text, blackwell);
+    strbuf_puts(&text, target + sizeof hopper - 1);
+    const bool loaded = module_load(driver, strbuf_text(&text), module, error);
+    strbuf_free(&text);
+    return loaded;
+}
+
 bool conform_run_launch(const struct driver *driver, const struct conform_launch *launch,
                         struct host_error *error) {
     struct buffer buffers[CONFORM_BUFFERS] = {0};
     struct module module = {0};
-    bool good = module_load(driver, launch->ptx, &module, error);
+    bool good = conform_load(driver, launch->ptx, &module, error);
     for (unsigned i = 0; good && i < launch->buffer_count; i++) {
         size_t bytes = launch->buffers[i].bytes;
         good = buffer_alloc(driver, bytes, &buffers[i], error) &&
