@@ -1,302 +1,95 @@
-/* What the values of a function depend on: reaching definitions, then sources along them.
+/* What the values of a function depend on: sources, along the definitions that reach each value.
  *
  *   mov.u32 %a, %clock;     a source: {clock}
  *   add.u32 %b, %a, 1;      {clock}: the definition of %a that reaches it is a source
  *   @%p mov.u32 %b, 0;      guarded, so the add reaches what follows too
  *
  * Each instruction has the set of sources that its results may depend on: its own, and those of all
- * definitions that reach what it reads. Sets grow until nothing changes. Registers with one
- * definition, as compilers make them, need no search; others are searched backward block by block.
- */
+ * definitions that reach what it reads. Sets grow until nothing changes. */
 #include "probe_flow.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "isa_match.h"
+#include "probe_graph.h"
 #include "probe_source.h"
 
-struct edge {
-    uint32_t def; /* an instruction whose result the other one may read */
-    uint32_t next;
-};
-
-enum { NO_EDGE = UINT32_MAX };
-
 struct probe_flow {
+    struct probe_graph graph;
     struct arena *arena;
     const struct ir_func *func;
-    uint16_t **outputs;           /* by form: bit i: operand i is written */
-    uint32_t *defs, *def_first;   /* by register: its definitions, ascending */
-    uint32_t *preds, *pred_first; /* by instruction: branches that go there */
-    uint32_t *begin;              /* by instruction: the first one of its block */
-    uint32_t *seen, mark;         /* by instruction: beginnings that this search has come to */
-    uint32_t *stack, stack_count; /* of a search */
-    uint32_t *found, found_count; /* definitions that it found */
-    bool *cut;                    /* by register */
-    struct edge *edges;
-    uint32_t edge_count, edge_capacity;
-    uint32_t *reads;  /* by instruction: its first edge */
+    bool *cut;        /* by register */
+    bool *recorded;   /* by instruction: a probe takes its result */
     uint32_t *from;   /* by instruction: set of sources */
     uint32_t *origin; /* by instruction: an instruction that is one of them */
-    struct arena *names;
     bool no_memory;
 };
 
-/* ---- what it names ---- */
+/* ---- fused multiply-adds ---- */
 
-static uint16_t outputs_of(struct probe_flow *f, const struct ir_insn *insn) {
-    if (!f->outputs[insn->form]) {
-        struct arena scratch = {0};
-        struct isa_pattern pattern;
-        uint16_t *mask = arena_alloc(f->arena, sizeof *mask, _Alignof(uint16_t));
-        if (!mask || isa_compile(&scratch, (enum isa_form)insn->form, &pattern)) {
-            f->no_memory = true;
-            arena_free(&scratch);
-            return 0;
-        }
-        for (unsigned i = 0; i < pattern.item_count; i++)
-            *mask = (uint16_t)(*mask | (unsigned)(pattern.items[i].output || pattern.items[i].async)
-                                           << i);
-        arena_free(&scratch);
-        f->outputs[insn->form] = mask;
-    }
-    return *f->outputs[insn->form];
+/* What ptxas 13.0 fuses, as machine code for sm_90a shows: an unrounded product that is unguarded,
+ * not saturated and stands in the sum's block, when every use of it is such a sum. Moves and neg
+ * may stand between. A product that something else needs as well is made on its own, and that
+ * something may be a probe. */
+
+static bool passes_on(const struct ir_insn *insn) {
+    const char *opcode = isa_row((enum isa_form)insn->form)->opcode;
+    return insn->guard < 0 && insn->operand_count > 1 && insn->operands[1].kind == IR_REG &&
+           (insn->form == ISA_mov || !strcmp(opcode, "neg"));
 }
 
-typedef void visit(struct probe_flow *f, uint32_t insn, int32_t reg);
-
-static void visit_operand(struct probe_flow *f, uint32_t insn, const struct ir_operand *op,
-                          visit *each) {
-    if (op->kind == IR_REG)
-        each(f, insn, op->index);
-    for (unsigned i = 0; i < op->elem_count; i++)
-        visit_operand(f, insn, &op->elems[i], each);
-}
-
-static void visit_written(struct probe_flow *f, uint32_t index, visit *each) {
-    const struct ir_insn *insn = &f->func->insns[index];
-    const uint16_t outputs = outputs_of(f, insn);
-    for (unsigned i = 0; i < insn->operand_count; i++)
-        if (outputs >> i & 1)
-            visit_operand(f, index, &insn->operands[i], each);
-}
-
-static void visit_read(struct probe_flow *f, uint32_t index, visit *each) {
-    const struct ir_insn *insn = &f->func->insns[index];
-    const uint16_t outputs = outputs_of(f, insn);
-    if (insn->guard >= 0)
-        each(f, index, insn->guard);
-    for (unsigned i = 0; i < insn->operand_count; i++)
-        if (!(outputs >> i & 1))
-            visit_operand(f, index, &insn->operands[i], each);
-}
-
-static void count_def(struct probe_flow *f, uint32_t insn, int32_t reg) {
-    (void)insn;
-    f->def_first[reg + 1]++;
-}
-
-/* def_first[r] is where the next definition of r goes, until all are there. */
-static void put_def(struct probe_flow *f, uint32_t insn, int32_t reg) {
-    f->defs[f->def_first[reg]++] = insn;
-}
-
-/* Counts in first[1..count] become beginnings in first[0..count]. */
-static void add_up(uint32_t *first, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++)
-        first[i + 1] += first[i];
-}
-
-/* Beginnings that were moved on to their ends go back. */
-static void move_back(uint32_t *first, uint32_t count) {
-    for (uint32_t i = count; i > 0; i--)
-        first[i] = first[i - 1];
-    first[0] = 0;
-}
-
-static bool find_defs(struct probe_flow *f) {
-    const struct ir_func *func = f->func;
-    f->def_first = arena_array(f->arena, func->reg_count + 1u, sizeof *f->def_first);
-    if (!f->def_first)
-        return false;
-    for (uint32_t i = 0; i < func->insn_count; i++)
-        visit_written(f, i, count_def);
-    add_up(f->def_first, func->reg_count);
-    f->defs = arena_array(f->arena, f->def_first[func->reg_count] + 1u, sizeof *f->defs);
-    f->found = arena_array(f->arena, f->def_first[func->reg_count] + 1u, sizeof *f->found);
-    if (!f->defs || !f->found)
-        return false;
-    for (uint32_t i = 0; i < func->insn_count; i++)
-        visit_written(f, i, put_def);
-    move_back(f->def_first, func->reg_count);
-    return !f->no_memory;
-}
-
-/* ---- control flow ---- */
-
-static uint32_t target_count(const struct ir_func *func, const struct ir_insn *insn) {
-    if (insn->form == ISA_bra)
-        return 1;
-    return insn->form == ISA_brx_idx ? func->lists[insn->operands[1].index].count : 0;
-}
-
-static uint32_t target(const struct ir_func *func, const struct ir_insn *insn, uint32_t n) {
-    return (uint32_t)(insn->form == ISA_bra ? insn->operands[0].index
-                                            : func->lists[insn->operands[1].index].targets[n]);
-}
-
-static bool goes_away(const struct ir_insn *insn) {
-    return insn->form == ISA_bra || insn->form == ISA_brx_idx || insn->form == ISA_ret ||
-           insn->form == ISA_exit || insn->form == ISA_trap;
-}
-
-static bool find_branches(struct probe_flow *f) {
-    const struct ir_func *func = f->func;
-    const uint32_t count = func->insn_count;
-    f->begin = arena_array(f->arena, count + 1u, sizeof *f->begin);
-    f->seen = arena_array(f->arena, count + 1u, sizeof *f->seen);
-    f->pred_first = arena_array(f->arena, count + 2u, sizeof *f->pred_first);
-    if (!f->begin || !f->seen || !f->pred_first)
-        return false;
-    for (uint32_t i = 0; i < count; i++)
-        for (uint32_t n = 0; n < target_count(func, &func->insns[i]); n++)
-            f->pred_first[target(func, &func->insns[i], n) + 1]++;
-    for (uint32_t i = 1; i <= count; i++)
-        f->begin[i] = f->pred_first[i + 1] || goes_away(&func->insns[i - 1]) ? i : f->begin[i - 1];
-    add_up(f->pred_first, count + 1);
-    f->preds = arena_array(f->arena, f->pred_first[count + 1] + 1u, sizeof *f->preds);
-    f->stack = arena_array(f->arena, f->pred_first[count + 1] + count + 1u, sizeof *f->stack);
-    if (!f->preds || !f->stack)
-        return false;
-    for (uint32_t i = 0; i < count; i++)
-        for (uint32_t n = 0; n < target_count(func, &func->insns[i]); n++)
-            f->preds[f->pred_first[target(func, &func->insns[i], n)]++] = i;
-    move_back(f->pred_first, count + 1);
-    return true;
-}
-
-/* ---- definitions that reach a place ---- */
-
-/* The search goes on at the ends of all that comes before instruction `at`, the first of a block.
- */
-static void enter_before(struct probe_flow *f, uint32_t at) {
-    if (f->seen[at] == f->mark)
-        return;
-    f->seen[at] = f->mark;
-    for (uint32_t k = f->pred_first[at]; k < f->pred_first[at + 1]; k++)
-        f->stack[f->stack_count++] = f->preds[k] + 1;
-    const struct ir_insn *before = at ? &f->func->insns[at - 1] : NULL;
-    if (before && (before->guard >= 0 || !goes_away(before)))
-        f->stack[f->stack_count++] = at;
-}
-
-/* The last definition of a register before `at`, and not before `begin`. */
-static bool last_def(const struct probe_flow *f, int32_t reg, uint32_t begin, uint32_t at,
-                     uint32_t *def) {
-    uint32_t low = f->def_first[reg], high = f->def_first[reg + 1];
-    while (low < high) {
-        const uint32_t middle = (low + high) / 2;
-        if (f->defs[middle] < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == f->def_first[reg] || f->defs[low - 1] < begin)
-        return false;
-    *def = f->defs[low - 1];
-    return true;
-}
-
-static void note_found(struct probe_flow *f, uint32_t def) {
-    for (uint32_t i = 0; i < f->found_count; i++)
-        if (f->found[i] == def)
-            return;
-    f->found[f->found_count++] = def;
-}
-
-/* found: the definitions of a register that a thread may have passed last when it comes to `at`. */
-static void search(struct probe_flow *f, int32_t reg, uint32_t at) {
-    const uint32_t first = f->def_first[reg], count = f->def_first[reg + 1] - first;
-    f->found_count = f->stack_count = 0;
-    if (count <= 1) {
-        if (count)
-            note_found(f, f->defs[first]);
-        return;
-    }
-    f->mark++;
-    if (f->begin[at] == at)
-        enter_before(f, at);
-    else
-        f->stack[f->stack_count++] = at;
-    while (f->stack_count) {
-        uint32_t place = f->stack[--f->stack_count], def;
-        const uint32_t begin = f->begin[place - 1];
-        bool killed = false;
-        while (!killed && last_def(f, reg, begin, place, &def)) {
-            note_found(f, def);
-            killed = f->func->insns[def].guard < 0;
-            place = def;
-        }
-        if (!killed)
-            enter_before(f, begin);
-    }
-}
-
-/* ---- sets of sources ---- */
-
-static void add_edges(struct probe_flow *f, uint32_t insn, int32_t reg) {
-    search(f, reg, insn);
-    for (uint32_t i = 0; i < f->found_count && !f->no_memory; i++) {
-        if (f->edge_count == f->edge_capacity) {
-            const uint32_t wanted = f->edge_capacity ? 2 * f->edge_capacity : 256;
-            struct edge *grown = arena_array(f->arena, wanted, sizeof *grown);
-            if (!grown) {
-                f->no_memory = true;
-                return;
-            }
-            if (f->edge_count)
-                memcpy(grown, f->edges, f->edge_count * sizeof *grown);
-            f->edges = grown;
-            f->edge_capacity = wanted;
-        }
-        f->edges[f->edge_count] = (struct edge){f->found[i], f->reads[insn]};
-        f->reads[insn] = f->edge_count++;
-    }
-}
-
-/* Of a chain of plain register moves, the first one's source: the register `reg` as `at` reads it
- * is the result of that one instruction, or NO_EDGE when there are several. */
-static uint32_t only_def(struct probe_flow *f, int32_t reg, uint32_t at) {
-    enum { MOST_MOVES = 16 };
-    for (unsigned i = 0; i < MOST_MOVES; i++) {
-        search(f, reg, at);
-        if (f->found_count != 1)
-            return NO_EDGE;
-        at = f->found[0];
-        const struct ir_insn *insn = &f->func->insns[at];
-        if (insn->form != ISA_mov || insn->guard >= 0 || insn->operands[1].kind != IR_REG)
+/* The product that operand `reg` of `at` is, through moves and neg. */
+static uint32_t product_of(struct probe_flow *f, int32_t reg, uint32_t at) {
+    enum { MOST_STEPS = 16 };
+    for (unsigned i = 0; i < MOST_STEPS; i++) {
+        at = probe_graph_only(&f->graph, reg, at);
+        if (at == PROBE_GRAPH_NONE || !passes_on(&f->func->insns[at]))
             return at;
-        reg = insn->operands[1].index;
+        reg = f->func->insns[at].operands[1].index;
     }
-    return NO_EDGE;
+    return PROBE_GRAPH_NONE;
 }
 
-/* A sum of a product that ptxas makes one fused multiply-add. */
+static bool fits(const struct probe_flow *f, uint32_t product, uint32_t sum) {
+    const struct ir_insn *x = &f->func->insns[product], *y = &f->func->insns[sum];
+    return probe_source_fusible(x, true) && probe_source_fusible(y, false) && x->guard < 0 &&
+           x->types[0] == y->types[0] && ir_has(x, QUAL_FTZ) == ir_has(y, QUAL_FTZ) &&
+           product < sum && f->graph.begin[product] == f->graph.begin[sum];
+}
+
+/* Whether all that reads the result of `at` are sums that fit, each with one operand of it. */
+static bool all_fit(const struct probe_flow *f, uint32_t product, uint32_t at, unsigned depth) {
+    enum { MOST_STEPS = 16 };
+    const struct probe_graph *g = &f->graph;
+    if (f->recorded[at] || depth == MOST_STEPS)
+        return false;
+    for (uint32_t i = g->reader_first[at]; i < g->reader_first[at + 1]; i++) {
+        const uint32_t reader = g->readers[i];
+        if (i > g->reader_first[at] && g->readers[i - 1] == reader)
+            return false;
+        if (passes_on(&f->func->insns[reader]) ? !all_fit(f, product, reader, depth + 1)
+                                               : !fits(f, product, reader))
+            return false;
+    }
+    return true;
+}
+
 static bool is_fused(struct probe_flow *f, uint32_t index) {
     const struct ir_insn *sum = &f->func->insns[index];
     if (!probe_source_fusible(sum, false))
         return false;
     for (unsigned i = 1; i < sum->operand_count; i++) {
-        const uint32_t at =
-            sum->operands[i].kind == IR_REG ? only_def(f, sum->operands[i].index, index) : NO_EDGE;
-        const struct ir_insn *product = at == NO_EDGE ? NULL : &f->func->insns[at];
-        if (product && probe_source_fusible(product, true) && product->types[0] == sum->types[0] &&
-            ir_has(product, QUAL_FTZ) == ir_has(sum, QUAL_FTZ))
+        const uint32_t product = sum->operands[i].kind == IR_REG
+                                     ? product_of(f, sum->operands[i].index, index)
+                                     : PROBE_GRAPH_NONE;
+        if (product != PROBE_GRAPH_NONE && fits(f, product, index) &&
+            all_fit(f, product, product, 0))
             return true;
     }
     return false;
 }
+
+/* ---- sets of sources ---- */
 
 /* Its own sources, before those of what it reads. */
 static void begin_set(struct probe_flow *f, uint32_t index) {
@@ -307,17 +100,12 @@ static void begin_set(struct probe_flow *f, uint32_t index) {
         set |= 1u << PROBE_WHY_CONTRACTION;
     if (probe_source_approximate(insn))
         set |= 1u << PROBE_WHY_APPROX;
-    f->origin[index] = set ? index : NO_EDGE;
+    f->origin[index] = set ? index : PROBE_GRAPH_NONE;
     if (probe_source_meets_global(insn))
         set |= 1u << PROBE_WHY_GLOBAL;
     if (probe_source_meets_others(insn))
         set |= 1u << PROBE_WHY_OTHERS;
     f->from[index] = set;
-}
-
-static void note_cut(struct probe_flow *f, uint32_t insn, int32_t reg) {
-    if (f->cut[reg])
-        f->from[insn] = UINT32_MAX; /* for the moment */
 }
 
 /* Until nothing changes; definitions of registers that are cut keep the empty set. */
@@ -326,10 +114,11 @@ static void spread(struct probe_flow *f, const bool *is_cut) {
         changed = false;
         for (uint32_t i = 0; i < f->func->insn_count; i++) {
             uint32_t set = f->from[i];
-            for (uint32_t e = f->reads[i]; e != NO_EDGE && !is_cut[i]; e = f->edges[e].next) {
-                const uint32_t def = f->edges[e].def;
+            for (uint32_t e = f->graph.reads[i]; e != PROBE_GRAPH_NONE && !is_cut[i];
+                 e = f->graph.edges[e].next) {
+                const uint32_t def = f->graph.edges[e].def;
                 set |= f->from[def];
-                if (f->origin[i] == NO_EDGE)
+                if (f->origin[i] == PROBE_GRAPH_NONE)
                     f->origin[i] = f->origin[def];
             }
             changed = changed || set != f->from[i];
@@ -339,41 +128,58 @@ static void spread(struct probe_flow *f, const bool *is_cut) {
 }
 
 static bool find_sources(struct probe_flow *f) {
+    const struct probe_graph *g = &f->graph;
     const uint32_t count = f->func->insn_count;
     bool *is_cut = arena_array(f->arena, count + 1u, sizeof *is_cut);
     f->from = arena_array(f->arena, count + 1u, sizeof *f->from);
     f->origin = arena_array(f->arena, count + 1u, sizeof *f->origin);
-    f->reads = arena_array(f->arena, count + 1u, sizeof *f->reads);
-    if (!is_cut || !f->from || !f->origin || !f->reads)
+    if (!is_cut || !f->from || !f->origin)
         return false;
+    for (uint32_t r = 0; r < f->func->reg_count; r++)
+        for (uint32_t i = g->def_first[r]; f->cut[r] && i < g->def_first[r + 1]; i++)
+            is_cut[g->defs[i]] = true;
     for (uint32_t i = 0; i < count; i++) {
-        visit_written(f, i, note_cut);
-        is_cut[i] = f->from[i];
-        f->reads[i] = f->origin[i] = NO_EDGE;
-        f->from[i] = 0;
-        if (is_cut[i])
-            continue;
-        begin_set(f, i);
-        visit_read(f, i, add_edges);
+        f->origin[i] = PROBE_GRAPH_NONE;
+        if (!is_cut[i])
+            begin_set(f, i);
     }
     spread(f, is_cut);
-    return !f->no_memory;
+    return true;
 }
 
-struct probe_flow *probe_flow_make(struct arena *arena, const struct ir_func *func,
-                                   const char *const *cut, uint32_t cut_count) {
+/* Results that probes take: each is needed beside what the kernel does with it. */
+static void find_recorded(struct probe_flow *f, const struct probe_site *sites, uint32_t count,
+                          uint32_t func) {
+    for (uint32_t s = 0; s < count; s++)
+        for (uint32_t i = 0; sites[s].func == func && i < sites[s].value_count; i++) {
+            const struct probe_value *value = &sites[s].values[i];
+            if (!value->operand || value->operand->kind != IR_REG)
+                continue;
+            if (value->output)
+                f->recorded[sites[s].insn] = true;
+            else
+                probe_graph_search(&f->graph, value->operand->index, sites[s].insn);
+            for (uint32_t k = 0; !value->output && k < f->graph.found_count; k++)
+                f->recorded[f->graph.found[k]] = true;
+        }
+}
+
+struct probe_flow *probe_flow_make(struct arena *arena, const struct probe_plan *plan,
+                                   uint32_t func) {
     struct probe_flow *f = arena_alloc(arena, sizeof *f, _Alignof(struct probe_flow));
     if (!f)
         return NULL;
-    *f = (struct probe_flow){.arena = arena, .func = func};
-    f->outputs = arena_array(arena, ISA_COUNT, sizeof *f->outputs);
-    f->cut = arena_array(arena, func->reg_count + 1u, sizeof *f->cut);
-    if (!f->outputs || !f->cut)
+    *f = (struct probe_flow){.arena = arena, .func = &plan->ir->funcs[func]};
+    f->cut = arena_array(arena, f->func->reg_count + 1u, sizeof *f->cut);
+    f->recorded = arena_array(arena, f->func->insn_count + 1u, sizeof *f->recorded);
+    if (!f->cut || !f->recorded || !probe_graph_make(&f->graph, arena, f->func))
         return NULL;
-    for (uint32_t r = 0; r < func->reg_count; r++)
-        for (uint32_t i = 0; i < cut_count; i++)
-            f->cut[r] = f->cut[r] || !strcmp(func->regs[r].name, cut[i]);
-    return find_defs(f) && find_branches(f) && find_sources(f) ? f : NULL;
+    for (uint32_t r = 0; r < f->func->reg_count; r++)
+        for (uint32_t p = 0; p < plan->spec_count; p++)
+            for (uint32_t i = 0; i < plan->specs[p].key_count; i++)
+                f->cut[r] = f->cut[r] || !strcmp(f->func->regs[r].name, plan->specs[p].keys[i]);
+    find_recorded(f, plan->sites, plan->site_count, func);
+    return find_sources(f) ? f : NULL;
 }
 
 struct probe_given probe_flow_given(const struct probe_flow *f) {
@@ -381,13 +187,13 @@ struct probe_given probe_flow_given(const struct probe_flow *f) {
     for (uint32_t i = 0; i < f->func->insn_count; i++) {
         const struct ir_insn *insn = &f->func->insns[i];
         uint32_t set = 0;
-        for (uint32_t e = f->reads[i]; e != NO_EDGE; e = f->edges[e].next)
-            set |= f->from[f->edges[e].def];
+        for (uint32_t e = f->graph.reads[i]; e != PROBE_GRAPH_NONE; e = f->graph.edges[e].next)
+            set |= f->from[f->graph.edges[e].def];
         if (probe_source_meets_global(insn))
             given.global |= set;
         if (probe_source_meets_others(insn))
             given.others |= set;
-        if (goes_away(insn))
+        if (probe_source_leaves(insn))
             given.branches |= set;
         given.between_ctas = given.between_ctas || probe_source_between_ctas(insn);
     }
@@ -397,12 +203,13 @@ struct probe_given probe_flow_given(const struct probe_flow *f) {
 /* ---- values of a probe ---- */
 
 /* "ex2.approx.ftz.f32" */
-static const char *approx_name(struct probe_flow *f, const struct ir_insn *insn) {
+static const char *approx_name(struct probe_flow *f, struct arena *arena,
+                               const struct ir_insn *insn) {
     char name[64];
     snprintf(name, sizeof name, "%s.%s%s.%s", isa_row((enum isa_form)insn->form)->opcode,
              ir_has(insn, QUAL_FULL) ? "full" : "approx", ir_has(insn, QUAL_FTZ) ? ".ftz" : "",
              ptx_type_text((enum ptx_type)insn->types[0]));
-    const char *copy = arena_strdup(f->names, name);
+    const char *copy = arena_strdup(arena, name);
     f->no_memory = f->no_memory || !copy;
     return copy;
 }
@@ -418,26 +225,26 @@ static enum probe_why why_of(struct probe_flow *f, uint32_t index) {
 
 static void set_from_def(struct probe_flow *f, struct probe_value *value, uint32_t def) {
     value->from |= f->from[def];
-    if (!value->from_line && f->origin[def] != NO_EDGE)
+    if (!value->from_line && f->origin[def] != PROBE_GRAPH_NONE)
         value->from_line = f->func->insns[f->origin[def]].line;
 }
 
-static void set_register(struct probe_flow *f, struct probe_value *value, int32_t reg,
-                         uint32_t at) {
+static void set_register(struct probe_flow *f, struct arena *arena, struct probe_value *value,
+                         int32_t reg, uint32_t at) {
     if (f->cut[reg])
         return;
     uint32_t def = at;
     if (!value->output) {
-        def = only_def(f, reg, at);
-        search(f, reg, at);
-        for (uint32_t i = 0; i < f->found_count; i++)
-            set_from_def(f, value, f->found[i]);
+        def = probe_graph_only(&f->graph, reg, at);
+        probe_graph_search(&f->graph, reg, at);
+        for (uint32_t i = 0; i < f->graph.found_count; i++)
+            set_from_def(f, value, f->graph.found[i]);
         /* Several definitions: it is such a result when all are. */
-        const uint32_t count = f->found_count;
+        const uint32_t count = f->graph.found_count;
         enum probe_why why = PROBE_WHY_NONE;
-        for (uint32_t i = 0; i < count && def == NO_EDGE; i++) {
-            search(f, reg, at);
-            const enum probe_why one = why_of(f, f->found[i]);
+        for (uint32_t i = 0; i < count && def == PROBE_GRAPH_NONE; i++) {
+            probe_graph_search(&f->graph, reg, at);
+            const enum probe_why one = why_of(f, f->graph.found[i]);
             if (!one || (i && one != why)) {
                 why = PROBE_WHY_NONE;
                 break;
@@ -448,22 +255,21 @@ static void set_register(struct probe_flow *f, struct probe_value *value, int32_
     } else {
         set_from_def(f, value, at);
     }
-    if (def == NO_EDGE)
+    if (def == PROBE_GRAPH_NONE)
         return;
     value->why = (uint8_t)why_of(f, def);
     if (probe_source_approximate(&f->func->insns[def]))
-        value->approx = approx_name(f, &f->func->insns[def]);
+        value->approx = approx_name(f, arena, &f->func->insns[def]);
 }
 
 bool probe_flow_site(struct probe_flow *f, struct arena *arena, struct probe_site *site) {
-    f->names = arena;
     for (uint32_t i = 0; i < site->value_count; i++) {
         struct probe_value *value = &site->values[i];
         const struct ir_operand *op = value->operand;
         if (op && op->kind != IR_REG)
             op = op->elem_count ? &op->elems[0] : NULL; /* an address: its base */
         if (op && op->kind == IR_REG)
-            set_register(f, value, op->index, site->insn);
+            set_register(f, arena, value, op->index, site->insn);
         else if (value->role == PROBE_BYTES)
             value->from = 1u << PROBE_WHY_OTHERS;
     }

@@ -29,10 +29,10 @@ enum probe_why_when probe_why_when(enum probe_why why);
 
 struct probe_flow;
 
-/* The flow of function `func`. Nothing flows through the registers `cut` (by name): they are known
- * to agree. NULL when the host has no memory. */
-struct probe_flow *probe_flow_make(struct arena *arena, const struct ir_func *func,
-                                   const char *const *cut, uint32_t cut_count);
+/* The flow of function `func` of a plan whose sites have their values. Nothing flows through the
+ * registers of keys: they are known to agree. NULL when the host has no memory. */
+struct probe_flow *probe_flow_make(struct arena *arena, const struct probe_plan *plan,
+                                   uint32_t func);
 
 /* Sets why, from, from_line and approx (a text in `arena`) of every value of the site; false
  * without memory. */

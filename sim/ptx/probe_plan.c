@@ -345,17 +345,12 @@ static uint64_t place_sites(struct probe_plan *plan, uint32_t probe, bool entrie
 
 /* Where the values of the sites come from, function by function. */
 static bool follow_values(struct arena *arena, struct probe_plan *plan) {
-    const char *keys[PROBE_MAX_PROBES * PROBE_MAX_KEYS];
-    uint32_t key_count = 0;
-    for (uint32_t p = 0; p < plan->spec_count; p++)
-        for (uint32_t i = 0; i < plan->specs[p].key_count; i++)
-            keys[key_count++] = plan->specs[p].keys[i];
     plan->given = arena_array(arena, plan->ir->func_count + 1u, sizeof *plan->given);
     if (!plan->given)
         return false;
     for (uint32_t f = 0; f < plan->ir->func_count; f++) {
         struct arena scratch = {0};
-        struct probe_flow *flow = probe_flow_make(&scratch, &plan->ir->funcs[f], keys, key_count);
+        struct probe_flow *flow = probe_flow_make(&scratch, plan, f);
         bool ok = flow;
         for (uint32_t i = 0; ok && i < plan->site_count; i++)
             ok = plan->sites[i].func != f || probe_flow_site(flow, arena, &plan->sites[i]);

@@ -78,6 +78,11 @@ bool probe_source_meets_others(const struct ir_insn *insn) {
     return first_word_in(insn, words);
 }
 
+bool probe_source_leaves(const struct ir_insn *insn) {
+    return insn->form == ISA_bra || insn->form == ISA_brx_idx || insn->form == ISA_ret ||
+           insn->form == ISA_exit || insn->form == ISA_trap;
+}
+
 bool probe_source_between_ctas(const struct ir_insn *insn) {
     static const char *const words[] = {"atom", "red",  "multimem", "clusterlaunchcontrol",
                                         "mapa", "call", NULL};

@@ -15,6 +15,8 @@ enum probe_why probe_source_own(const struct ir_insn *insn);
 bool probe_source_meets_global(const struct ir_insn *insn);
 /* Whether other memory, other threads or units take part in it. */
 bool probe_source_meets_others(const struct ir_insn *insn);
+/* Branches, and what ends the thread. */
+bool probe_source_leaves(const struct ir_insn *insn);
 /* Whether CTAs of a grid can learn of each other by it, so that one may wait for another. */
 bool probe_source_between_ctas(const struct ir_insn *insn);
 /* Whether it may be the product (else the sum) that ptxas makes part of a fused multiply-add: an

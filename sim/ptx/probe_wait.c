@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "probe_source.h"
+
 struct walk {
     const struct ir_func *func;
     bool *seen;      /* by instruction: its end was come to */
@@ -48,10 +50,7 @@ static void before(struct walk *w, uint32_t insn) {
     const struct ir_insn *insns = w->func->insns;
     if (insn > 0) {
         const struct ir_insn *last = &insns[insn - 1];
-        const bool leaves = last->form == ISA_bra || last->form == ISA_brx_idx ||
-                            last->form == ISA_ret || last->form == ISA_exit ||
-                            last->form == ISA_trap;
-        if (!leaves || last->guard >= 0)
+        if (!probe_source_leaves(last) || last->guard >= 0)
             come_to(w, insn - 1);
     }
     for (uint32_t i = 0; w->is_target[insn] && i < w->func->insn_count; i++)
