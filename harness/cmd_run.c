@@ -368,6 +368,7 @@ int cmd_run(int argc, char **argv) {
         return EXIT_USAGE;
     }
     settings.machine.as_written = settings.as_written;
+    settings.machine.float_sums = settings.record_path != NULL;
     if (open_operands(&settings, &input, argc - optind, argv + optind) &&
         take_addresses(&settings, &input))
         status = settings.machine.gpu ? run_child(&settings, &input) : run_input(&settings, &input);

@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "diff_store.h"
 #include "expect.h"
+#include "float_sum.h"
 #include "message.h"
 #include "record_buffer.h"
 
@@ -152,7 +153,10 @@ static void compare_spans(struct diff *d, const struct record_buffer *x,
         const uint8_t *q = b + buffer_image_offset(&shape_b, i);
         if (!memcmp(p, q, size))
             continue;
-        const enum diff_class class = classify(d, &shape_b, i, b, again);
+        enum diff_class class = classify(d, &shape_b, i, b, again);
+        if ((class == DIFF_DIFFERS || class == DIFF_DOWNSTREAM) &&
+            float_sum_allows(x, y, (uint64_t)(p - a), (uint64_t)(q - b), (uint32_t)size, p, q))
+            class = DIFF_BOUNDED;
         if (class > DIFF_DOWNSTREAM)
             note(d, class, &shape_a, i, p, q);
         else

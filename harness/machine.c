@@ -41,11 +41,14 @@ static bool set_up(struct machine *machine, const struct machine_options *option
     siltwin_sim_set_log *set_log;
     siltwin_sim_set_progress *set_progress;
     siltwin_sim_set_stats *set_stats;
+    siltwin_sim_set_float_sums *set_float_sums;
     if (!find(machine, "siltwinSimVersion", &version, error) ||
         !find(machine, "siltwinSimSetRun", &machine->set_run, error) ||
         !find(machine, "siltwinSimSetLog", &set_log, error) ||
         !find(machine, "siltwinSimSetProgress", &set_progress, error) ||
         !find(machine, "siltwinSimSetStats", &set_stats, error) ||
+        !find(machine, "siltwinSimSetFloatSums", &set_float_sums, error) ||
+        !find(machine, "siltwinSimFloatSums", &machine->float_sums, error) ||
         !find(machine, "siltwinSimSetModuleName", &machine->set_module_name, error) ||
         !find(machine, "siltwinSimLastFault", &machine->last_fault, error) ||
         !find(machine, "siltwinSimLastReport", &machine->last_report, error) ||
@@ -62,7 +65,8 @@ static bool set_up(struct machine *machine, const struct machine_options *option
     machine->run = options->run;
     machine->run.struct_bytes = sizeof machine->run;
     if (machine->set_run(&machine->run) || set_log(keep_line, &machine->log) ||
-        set_progress(options->progress, options->progress_context) || set_stats(options->stats)) {
+        set_progress(options->progress, options->progress_context) || set_stats(options->stats) ||
+        set_float_sums(options->float_sums)) {
         result_message(error, "the simulator refuses its settings");
         return false;
     }

@@ -20,6 +20,7 @@ struct machine_options {
     bool as_written;            /* a GPU gets the text without line information */
     struct siltwin_sim_run run; /* struct_bytes is set here */
     bool stats;
+    bool float_sums;                /* the simulator keeps which elements are sums of atomics */
     siltwin_sim_progress *progress; /* NULL: none */
     void *progress_context;
 };
@@ -38,6 +39,7 @@ struct machine {
     siltwin_sim_stats_last *stats_last;
     siltwin_sim_set_events *set_events;     /* NULL on a GPU */
     siltwin_sim_mem_alloc_at *mem_alloc_at; /* NULL on a GPU */
+    siltwin_sim_float_sums *float_sums;     /* NULL on a GPU, and where nobody asked */
     siltwin_sim_windows *sim_windows;       /* NULL on a GPU */
     struct windows windows;                 /* of machine_windows */
 };

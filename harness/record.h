@@ -31,11 +31,13 @@
  *           was gone)
  *   DATA    bytes of the BUFF before it, in pieces: its span. Only for "changed", and for "initial"
  *           contents that no generator makes
+ *   FSUM    elements of the BUFF before it that are sums of atomics (float_sum.h), in pieces. Only
+ *           the simulator writes it, and only where there are some; not digested
  *   END     digest u64
  *
- * The digest is the chained hash of tag and raw bytes of every chunk but HEAD and END: two runs
- * gave the same record when their digests are equal. A chunk holds at most RECORD_PIECE_BYTES raw
- * bytes. */
+ * The digest is the chained hash of tag and raw bytes of every chunk but HEAD, FSUM and END: two
+ * runs gave the same record when their digests are equal. A chunk holds at most RECORD_PIECE_BYTES
+ * raw bytes. */
 
 enum { RECORD_VERSION = 1, RECORD_PIECE_BYTES = 16 << 20, RECORD_MAX_RANK = 8 };
 
@@ -54,6 +56,8 @@ struct record_buffer {
     json_t *json;    /* the whole BUFF chunk */
     uint8_t *bytes;  /* span_bytes of it, NULL when the record holds none */
     uint64_t stored; /* bytes read so far */
+    uint8_t *sums;   /* float_sum.h; NULL: none */
+    uint64_t sums_bytes;
 };
 
 struct record_stream {

@@ -76,7 +76,7 @@ static enum status next_chunk(struct reader *r, struct chunk *chunk) {
             return status;
         }
     }
-    if (strcmp(chunk->tag, "HEAD") && strcmp(chunk->tag, "END "))
+    if (strcmp(chunk->tag, "HEAD") && strcmp(chunk->tag, "FSUM") && strcmp(chunk->tag, "END "))
         r->digest = hash_bytes(hash_bytes(r->digest, chunk->tag, 4), chunk->raw, chunk->size);
     return STATUS_OK;
 }
@@ -196,6 +196,14 @@ static enum status read_data(struct reader *r, const struct chunk *chunk) {
     return append(r, &b->bytes, &b->stored, chunk->raw, chunk->size);
 }
 
+static enum status read_sums(struct reader *r, const struct chunk *chunk) {
+    struct record *record = r->record;
+    if (!record->buffer_count)
+        return bad(r, "sums without their buffer");
+    struct record_buffer *b = &record->buffers[record->buffer_count - 1];
+    return append(r, &b->sums, &b->sums_bytes, chunk->raw, chunk->size);
+}
+
 static enum status read_stream(struct reader *r, const struct chunk *chunk) {
     struct record *record = r->record;
     struct record_stream *grown = grow(record->streams, record->stream_count, sizeof *grown);
@@ -235,6 +243,8 @@ static enum status read_chunk(struct reader *r, const struct chunk *chunk) {
         return read_buffer(r, chunk);
     if (!strcmp(chunk->tag, "DATA"))
         return read_data(r, chunk);
+    if (!strcmp(chunk->tag, "FSUM"))
+        return read_sums(r, chunk);
     return bad(r, "it has a chunk of an unknown kind");
 }
 
@@ -311,6 +321,7 @@ void record_free(struct record *record) {
     for (size_t i = 0; i < record->buffer_count; i++) {
         json_decref(record->buffers[i].json);
         free(record->buffers[i].bytes);
+        free(record->buffers[i].sums);
     }
     free(record->buffers);
     for (size_t i = 0; i < record->stream_count; i++) {

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "float_sum.h"
 #include "hash.h"
+#include "message.h"
 #include "record_buffer.h"
 
 static json_t *sizes_json(const uint64_t *values, unsigned count) {
@@ -13,6 +15,21 @@ static json_t *sizes_json(const uint64_t *values, unsigned count) {
     for (unsigned i = 0; i < count; i++)
         json_array_append_new(array, json_integer((json_int_t)values[i]));
     return array;
+}
+
+/* Which elements are sums of atomics, where the machine knows. */
+static bool put_sums(struct record_writer *w, const struct run *run, uint32_t index) {
+    const struct run_buffer *b = &run->memory.buffers[index];
+    const uint64_t at = b->memory.address + b->span_at;
+    struct strbuf bytes = {0};
+    struct float_sum_sink sink = {&bytes, at};
+    siltwin_sim_float_sums *sums = run->machine->float_sums;
+    const bool ok = !sums || sums(at, run->trace->buffers.items[index].span_bytes, float_sum_put,
+                                  &sink) == CUDA_SUCCESS;
+    if (bytes.length)
+        record_put_bytes(w, "FSUM", bytes.text, bytes.length);
+    strbuf_free(&bytes);
+    return ok;
 }
 
 static void put_buffer(struct record_writer *w, const struct run *run, uint32_t index) {
@@ -36,6 +53,10 @@ static void put_buffer(struct record_writer *w, const struct run *run, uint32_t 
     record_put_json(w, "BUFF", json);
     if (span && !(unchanged && generated))
         record_put_bytes(w, "DATA", span, b->span_bytes);
+    if (span && !put_sums(w, run, index))
+        message_warning("no memory to keep which elements of %s are sums of atomics: diff will not "
+                        "know that their order is free",
+                        b->name);
     free(span);
 }
 

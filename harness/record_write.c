@@ -33,7 +33,7 @@ static void put_stored(struct record_writer *w, const char *tag, uint32_t flags,
 }
 
 static void put_chunk(struct record_writer *w, const char *tag, const void *raw, size_t size) {
-    if (memcmp(tag, "HEAD", 4) && memcmp(tag, "END ", 4))
+    if (memcmp(tag, "HEAD", 4) && memcmp(tag, "FSUM", 4) && memcmp(tag, "END ", 4))
         w->digest = hash_bytes(hash_bytes(w->digest, tag, 4), raw, size);
     const size_t bound = ZSTD_compressBound(size);
     void *packed = malloc(bound);

@@ -68,11 +68,15 @@ static struct exec_launch prepare(const struct cu_launch *launch, const uint8_t 
 }
 
 /* The observers that were asked for, as one; kinds 0: none. */
-static void observe(const struct cu_launch *launch, struct event_lines *lines,
-                    struct observer *observer) {
+static void observe(const struct cu_launch *launch, struct float_sums_launch *sums,
+                    struct event_lines *lines, struct observer *observer) {
     struct cu_root *root = cu_root();
     if (root->stats_on)
         stats_observe(&root->stats, observer);
+    if (root->float_sums && exec_kernel_info(launch->function->kernel)->adds_floats) {
+        *sums = (struct float_sums_launch){.sums = root->float_sums, .next = *observer};
+        float_sums_observe(sums, observer);
+    }
     if (!root->events)
         return;
     *lines = (struct event_lines){.sink = root->events,
@@ -123,10 +127,11 @@ static CUresult execute(const struct cu_launch *launch, const uint8_t *block) {
     struct strbuf report = {0};
     root->launches++;
     struct exec_launch run = prepare(launch, block);
+    struct float_sums_launch sums;
     struct event_lines lines;
     struct observer observer = {0};
     struct watch_launch watched;
-    observe(launch, &lines, &observer);
+    observe(launch, &sums, &lines, &observer);
     const bool watching = begin_watch(launch, &watched, &observer, &run);
     if (!watching || !begin_workspace(launch, &run)) {
         watch_launch_end(&watched);

@@ -8,6 +8,7 @@
 #include "cu_handle.h"
 #include "cuda_abi.h"
 #include "device_model.h"
+#include "float_sums.h"
 #include "global_memory.h"
 #include "siltwin_sim.h"
 #include "stats.h"
@@ -64,7 +65,8 @@ struct cu_root {
     struct siltwin_sim_run run;
     struct cu_last_fault last;
     bool stats_on;
-    struct stats_counters stats; /* of the last launch */
+    struct float_sums *float_sums; /* NULL: nobody asked */
+    struct stats_counters stats;   /* of the last launch */
     double stats_seconds;
     siltwin_sim_log *log;
     void *log_ctx;

@@ -23,10 +23,12 @@ __attribute__((destructor)) static void cu_unload(void) {
     cu_link_free_all();
     cu_allocations_destroy();
     global_memory_destroy(root->memory);
+    float_sums_destroy(root->float_sums);
     free(root->handles.slots);
     strbuf_free(&root->last.report);
     root->contexts = root->primary = NULL;
     root->memory = NULL;
+    root->float_sums = NULL;
     root->handles = (struct cu_handles){0};
     pthread_mutex_unlock(&root->lock);
 }

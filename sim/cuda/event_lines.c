@@ -59,6 +59,7 @@ static void write_detail(struct strbuf *line, const struct event *event) {
                       event->tmem.first_lane, event->tmem.lane_count, event->tmem.first_column,
                       event->tmem.column_count);
         break;
+    case EVENT_FLOAT_ADD:
     case EVENT_REACH: /* no line: EVENT_INSN has one */
     case EVENT_DONE:
     case EVENT_KIND_COUNT: break;

@@ -26,6 +26,8 @@ EXPORTED siltwin_sim_stats_last siltwinSimStats;
 EXPORTED siltwin_sim_kernel_info siltwinSimKernel;
 EXPORTED siltwin_sim_mem_alloc_at siltwinSimMemAllocAt;
 EXPORTED siltwin_sim_windows siltwinSimWindows;
+EXPORTED siltwin_sim_set_float_sums siltwinSimSetFloatSums;
+EXPORTED siltwin_sim_float_sums siltwinSimFloatSums;
 
 /* Copies what both sides know of a struct that begins with its size; what the caller knows beyond
  * that reads 0. False when the caller's size cannot be. */
@@ -120,6 +122,40 @@ int siltwinSimWindows(uint64_t *shared, uint64_t *local) {
     *shared = SHARED_WINDOW;
     *local = LOCAL_WINDOW;
     return CUDA_SUCCESS;
+}
+
+int siltwinSimSetFloatSums(int on) {
+    cu_enter(CU_SCOPE_ANYTIME);
+    struct cu_root *root = cu_root();
+    float_sums_destroy(root->float_sums);
+    root->float_sums = on ? float_sums_create() : NULL;
+    return (int)cu_leave(on && !root->float_sums ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS);
+}
+
+_Static_assert((int)EVENT_F16 == (int)SILTWIN_SIM_F16 && (int)EVENT_F64 == (int)SILTWIN_SIM_F64,
+               "the same numbers");
+
+struct float_sum_sink {
+    siltwin_sim_float_sum *each;
+    void *ctx;
+};
+
+static void give_float_sum(void *ctx, const struct float_sum *sum) {
+    const struct float_sum_sink *sink = ctx;
+    sink->each(sink->ctx, sum->address, (enum siltwin_sim_float)sum->type, sum->count,
+               sum->magnitude);
+}
+
+int siltwinSimFloatSums(uint64_t address, uint64_t bytes, siltwin_sim_float_sum *each, void *ctx) {
+    if (!each || address + bytes < address)
+        return CUDA_ERROR_INVALID_VALUE;
+    cu_enter(CU_SCOPE_ANYTIME);
+    const struct float_sums *sums = cu_root()->float_sums;
+    struct float_sum_sink sink = {each, ctx};
+    if (sums)
+        float_sums_visit(sums, address, bytes, give_float_sum, &sink);
+    const bool complete = !sums || float_sums_complete(sums);
+    return (int)cu_leave(complete ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 int siltwinSimLastFault(struct siltwin_sim_fault *fault) {

@@ -5,6 +5,7 @@
 
 #include "bits.h"
 #include "cta.h"
+#include "float_add.h"
 #include "liveness.h"
 #include "wgmma_touch.h"
 
@@ -295,6 +296,16 @@ static bool insn_communicates(const struct ir_insn *insn) {
     return elsewhere && strong && !ir_has(insn, QUAL_CTA);
 }
 
+/* Whether it may add floating-point numbers in global memory; a tensor map says its type later. */
+static bool insn_adds_floats(const struct ir_insn *insn) {
+    const char *opcode = isa_row(insn->form)->opcode;
+    enum event_float elem;
+    if (!ir_has(insn, QUAL_ADD) || !insn_communicates(insn))
+        return false;
+    return strncmp(opcode, "cp.reduce.async.bulk.tensor", 27) == 0 ||
+           float_add_ptx((enum ptx_type)insn->types[0], &elem);
+}
+
 /* What ptxas would roughly need: what is alive at once and a few for addresses, in eights. */
 static uint32_t estimate_registers(uint32_t max_live_units) {
     uint32_t count = (uint32_t)bits_align_up(max_live_units + 4, 8);
@@ -325,6 +336,7 @@ static void describe(struct decoder *d) {
         for (uint32_t i = 0; i < kernel->funcs[f].ir->insn_count; i++) {
             const struct ir_insn *insn = &kernel->funcs[f].ir->insns[i];
             kernel->communicates |= insn_communicates(insn);
+            kernel->info.adds_floats |= insn_adds_floats(insn);
             kernel->uses_tmem |= strncmp(isa_row(insn->form)->opcode, "tcgen05", 7) == 0;
         }
 }

@@ -26,8 +26,12 @@ enum event_kind {
     EVENT_REACH, /* lanes came to an instruction, guard not applied. Told again when they waited at
                     it and others joined them */
     EVENT_DONE,  /* an instruction ran and its lanes go on */
+    EVENT_FLOAT_ADD, /* floating-point numbers are about to be added to global memory, one
+                        contiguous run of them */
     EVENT_KIND_COUNT
 };
+
+enum event_float { EVENT_F16, EVENT_BF16, EVENT_F32, EVENT_F64 };
 
 enum event_access { ACCESS_READ = 1, ACCESS_WRITE = 2, ACCESS_ATOMIC = 3 };
 
@@ -77,8 +81,18 @@ struct event {
         struct {
             uint32_t id, threads;
         } barrier;
+        struct {
+            enum event_float type;
+            uint32_t bytes;
+            uint64_t address;
+            const uint8_t *before, *operand;
+        } float_add;
     };
 };
+
+/* Bytes and value of an element of EVENT_FLOAT_ADD (float_add.c). */
+uint32_t event_float_bytes(enum event_float type);
+double event_float_value(enum event_float type, const uint8_t *bytes);
 
 /* One observer of a launch. Host threads run CTAs side by side: each asks for a context of its own
  * with worker_begin, and gives it back with worker_end (called one at a time, in worker order). */

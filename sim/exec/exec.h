@@ -39,6 +39,7 @@ struct exec_kernel_info {
     uint32_t registers; /* our own estimate: most 32-bit registers alive at once, plus a few that
                            ptxas adds */
     const struct ir_directives *directives;
+    bool adds_floats; /* may add floating-point numbers in global memory */
 };
 
 /* Parses, checks and decodes; places .global and .const variables in `memory`. Errors go to `log`

@@ -9,6 +9,7 @@
  * last operand: of two NaNs the cell's payload stays (hw-H200-atomics). */
 #include <string.h>
 
+#include "float_add.h"
 #include "int_lanes.h"
 #include "num_f32.h"
 #include "num_f64.h"
@@ -143,6 +144,20 @@ static void tell(struct warp *w, const struct xinsn *x, enum event_kind kind, ui
     warp_event(w, x, lanes, &event);
 }
 
+static void tell_float_add(struct warp *w, const struct xinsn *x, unsigned lane, uint64_t address,
+                           const uint8_t *cell) {
+    const struct atom *how = x->data;
+    enum event_float elem;
+    uint8_t operand[32];
+    if (how->op != ATOM_ADD || !float_add_ptx(how->type, &elem))
+        return;
+    for (unsigned i = 0; i < how->elem_count; i++) {
+        uint64_t b = xop_lane(w, part_of(&x->ops[how->returns ? 2 : 1], i), lane);
+        memcpy(operand + i * how->elem_bytes, &b, how->elem_bytes);
+    }
+    float_add_tell(w->cta, elem, address, cell, operand, how->elem_bytes * how->elem_count);
+}
+
 static enum step atom_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
     const struct atom *how = x->data;
     unsigned size = how->elem_bytes * how->elem_count;
@@ -159,6 +174,8 @@ static enum step atom_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
         if (cell == NULL)
             return STEP_FAULT;
         in_global |= (uint32_t)(space == SPACE_GLOBAL) << lane;
+        if (space == SPACE_GLOBAL && float_add_observed(w->cta))
+            tell_float_add(w, x, lane, address[lane], cell);
         if (how->elem_bytes == 16)
             atom_cell_128(w, x, lane, cell);
         else

@@ -8,6 +8,7 @@
 
 #include "bulk_group.h"
 #include "copy_operands.h"
+#include "float_add.h"
 
 enum { BULK_ALIGN_BYTES = 16 };
 
@@ -101,6 +102,9 @@ static bool write_bytes(struct cta *cta, struct async_op *op, const uint8_t *fro
     if (to == NULL)
         return false;
     if (copy->reduces) {
+        enum event_float elem;
+        if (float_add_tmap(copy->reduce_op, copy->type, &elem))
+            float_add_tell(cta, elem, copy->global, to, from, copy->size_bytes);
         tma_reduce(copy->reduce_op, copy->type, to, from, copy->size_bytes);
     } else if (copy->byte_mask == 0xffff) {
         memcpy(to, from, copy->size_bytes);

@@ -7,6 +7,7 @@
 
 #include "copy_operands.h"
 #include "exec.h"
+#include "float_add.h"
 #include "tma.h"
 
 /* Payload of an operation. */
@@ -53,6 +54,9 @@ static bool row_is_shared(struct cta *cta, const struct async_op *op, const stru
  * would be waiting for them. */
 enum { ROWS_AHEAD = 8, HOST_LINE_BYTES = 64 };
 
+/* A row of 32-byte interleaved positions. */
+enum { ROW_BYTES_MAX = TMAP_BOX_DIM_MAX * 32 };
+
 static void prefetch_row_ahead(const struct tma_walk *walk, const uint8_t *row) {
     uintptr_t ahead = (uintptr_t)row + ROWS_AHEAD * walk->map.stride_bytes[1];
     for (uint32_t i = 0; i < walk->row_bytes; i += HOST_LINE_BYTES)
@@ -78,10 +82,22 @@ static bool load_effect(struct cta *cta, struct async_op *op) {
     return cta_complete_tx(cta, op, copy->mbarrier, copy->walk.box_bytes);
 }
 
+/* Adds (or what the reduction says) a row to global memory. */
+static void reduce_row(struct cta *cta, const struct tensor_copy *copy, const struct tma_step *step,
+                       uint8_t *global, const uint8_t *from) {
+    const enum tma_reduce_op how = copy->walk.request.reduce_op;
+    const enum tmap_type type = (enum tmap_type)copy->walk.map.type;
+    enum event_float elem;
+    if (float_add_tmap(how, type, &elem))
+        float_add_tell(cta, elem, step->global_address, global, from, step->valid_bytes);
+    tma_reduce(how, type, global, from, step->valid_bytes);
+}
+
 static bool store_effect(struct cta *cta, struct async_op *op) {
     struct tensor_copy *copy = copy_of(op);
     struct global_rows rows = {0};
     struct tma_step step;
+    uint8_t row[ROW_BYTES_MAX];
     while (tma_next(&copy->walk, &step)) {
         if (!row_is_shared(cta, op, &step))
             return false;
@@ -90,10 +106,10 @@ static bool store_effect(struct cta *cta, struct async_op *op) {
         uint8_t *global = row_bytes(cta, op, &rows, &step);
         if (global == NULL)
             return false;
-        if (copy->walk.request.kind == TMA_REDUCE)
-            tma_step_reduce(&copy->walk, &step, cta->shared, global);
-        else
-            tma_step_store(&copy->walk, &step, cta->shared, global);
+        const bool reduces = copy->walk.request.kind == TMA_REDUCE;
+        tma_step_store(&copy->walk, &step, cta->shared, reduces ? row : global);
+        if (reduces)
+            reduce_row(cta, copy, &step, global, row);
     }
     copy_store_read(cta, op, copy->store.group);
     copy_store_written(cta, op, copy->store.group);
@@ -129,8 +145,7 @@ static bool write_effect(struct cta *cta, struct async_op *op) {
         if (global == NULL)
             return false;
         if (request->kind == TMA_REDUCE)
-            tma_reduce(request->reduce_op, (enum tmap_type)copy->walk.map.type, global, from,
-                       step.valid_bytes);
+            reduce_row(cta, copy, &step, global, from);
         else
             memcpy(global, from, step.valid_bytes);
     }

@@ -58,6 +58,19 @@ typedef int siltwin_sim_mem_alloc_at(uint64_t address, uint64_t bytes);
 /* siltwinSimWindows: the generic addresses of shared and of local address 0, in every launch. */
 typedef int siltwin_sim_windows(uint64_t *shared, uint64_t *local);
 
+/* siltwinSimSetFloatSums: 1 forgets what was summed so far and begins, 0 stops. From then on it is
+ * known of every element of global memory to which launches added floating-point numbers (atom,
+ * red, reducing bulk and tensor copies) how many there were, and the sum of their absolute values
+ * together with what stood there before (Inf when one was no number). */
+typedef int siltwin_sim_set_float_sums(int on);
+enum siltwin_sim_float { SILTWIN_SIM_F16, SILTWIN_SIM_BF16, SILTWIN_SIM_F32, SILTWIN_SIM_F64 };
+typedef void siltwin_sim_float_sum(void *ctx, uint64_t address, enum siltwin_sim_float type,
+                                   uint32_t count, double magnitude);
+/* siltwinSimFloatSums: such elements in [address, address + bytes), in order. 2 when memory was too
+ * short to keep all. */
+typedef int siltwin_sim_float_sums(uint64_t address, uint64_t bytes, siltwin_sim_float_sum *each,
+                                   void *ctx);
+
 /* How the last launch that did not end well ended. */
 enum siltwin_sim_end {
     SILTWIN_SIM_NO_FAULT,
