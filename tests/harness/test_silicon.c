@@ -201,3 +201,11 @@ Test(silicon, wrong_use_and_a_missing_gpu_are_said) {
     CHECK(command, 3);
     SAYS("no GPU to record");
 }
+
+/* Probe kernels that both chips have are one text under two targets. */
+Test(silicon, kernels_of_both_chips_are_the_same) {
+    CHECK("for f in device/sm_90a/probe_*.ptx; do g=device/sm_100a/${f##*/}; test ! -e $g || "
+          "sed 's/^.target sm_90a$/.target sm_100a/' $f | cmp - $g || exit 1; done; "
+          "ls device/sm_90a/probe_tma.ptx device/sm_100a/probe_tma.ptx",
+          0);
+}
