@@ -25,6 +25,18 @@ struct tensormap_desc {
 CUresult tensormap_encode(const struct driver *driver, const struct tensormap_desc *desc,
                           CUtensorMap *map);
 
+/* What cuTensorMapEncodeIm2col takes in place of a box. Corners are innermost spatial dimension
+ * first: W, H, D. */
+struct tensormap_im2col {
+    int lower_corner[3], upper_corner[3];
+    cuuint32_t channels, pixels; /* of one copy: channelsPerPixel and pixelsPerColumn */
+};
+
+/* Encodes an im2col map; `desc`'s box is not looked at. CUDA_ERROR_NOT_SUPPORTED where the driver
+ * lacks the function. */
+CUresult tensormap_encode_im2col(const struct driver *driver, const struct tensormap_desc *desc,
+                                 const struct tensormap_im2col *im2col, CUtensorMap *map);
+
 /* Points an encoded map at another address. CUDA_ERROR_NOT_SUPPORTED where the driver lacks the
  * function. */
 CUresult tensormap_set_address(const struct driver *driver, CUtensorMap *map, CUdeviceptr address);

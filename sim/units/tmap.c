@@ -1,4 +1,4 @@
-/* Tensor maps: the rules that cuTensorMapEncodeTiled checks.
+/* Tensor maps: the rules that cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col check.
  *
  *   global memory: dim[rank-1] x ... x dim[1] x dim[0] elements, stride[d] bytes from one index of
  *   dimension d to the next; a box of box[d] positions, of which every element_stride[d]-th is
@@ -9,8 +9,12 @@
  * interleave takes every plain swizzle, box row bytes are a multiple of 16 under any interleave.
  * tmap_image.c has the 128 bytes.
  *
- * Not modelled: im2col maps. The rules of sm_100 for its own types and swizzles are those of the
- * driver's documentation; no B200 has confirmed them. */
+ * cuTensorMapEncodeIm2col gives channels and pixels in place of a box, and the corners of the box
+ * that the pixels are taken from: the documented rules, and the limit on the bytes of a copy, as
+ * 100,000 calls on an H200 had them.
+ *
+ * Not modelled: cuTensorMapEncodeIm2colWide. The rules of sm_100 for its own types and swizzles are
+ * those of the driver's documentation; no B200 has confirmed them. */
 #include "tmap.h"
 
 #include <inttypes.h>
@@ -83,6 +87,8 @@ static void check_type(struct finder *f) {
             "the packed 4- and 6-bit types need compute capability 10.0");
     if (map->rank < 1 || map->rank > TMAP_RANK_MAX)
         add(f, "tensorRank", -1, map->rank, "must be 1..5");
+    else if (map->mode == TMAP_IM2COL && map->rank < 3)
+        add(f, "tensorRank", -1, map->rank, "must be 3..5 for an im2col map");
     else if (map->interleave != TMAP_INTERLEAVE_NONE && map->rank < 3)
         add(f, "tensorRank", -1, map->rank, "must be at least 3 with an interleave layout");
 }
@@ -132,21 +138,42 @@ static void check_global(struct finder *f) {
     }
 }
 
-/* Bytes of the inner box dimension in shared memory. */
-static uint64_t inner_box_bytes(const struct tmap *map) {
-    uint32_t bits = types[map->type].padded ? 8 : types[map->type].bits;
-    return (uint64_t)map->box_elems[0] * bits / 8;
+/* Bits of an element in shared memory. */
+static uint32_t shared_bits(const struct tmap *map) {
+    return types[map->type].padded ? 8 : types[map->type].bits;
 }
 
 static void check_box_bytes(struct finder *f) {
     const struct tmap *map = f->map;
-    uint32_t bits = types[map->type].padded ? 8 : types[map->type].bits;
     uint64_t elems = 1;
     for (uint32_t i = 0; i < map->rank; i++)
         elems *= map->box_elems[i] / map->element_stride[i]; /* cut: 0 for a stride past the box */
-    uint64_t bytes = elems * bits / 8;
+    uint64_t bytes = elems * shared_bits(map) / 8;
     if (bytes > TMAP_BOX_BYTES_MAX)
         add(f, "boxDim", -1, bytes, "the box has more than 233472 bytes");
+}
+
+static void check_element_strides(struct finder *f) {
+    const struct tmap *map = f->map;
+    for (uint32_t i = 0; i < map->rank; i++) {
+        if (map->element_stride[i] < 1 || map->element_stride[i] > TMAP_ELEMENT_STRIDE_MAX)
+            add(f, "elementStrides", (int)i, map->element_stride[i], "must be 1..8");
+    }
+}
+
+/* The elements of a copy along dimension 0: an entry of boxDim, or channelsPerPixel. */
+static void check_inner(struct finder *f, const char *rule, int dimension, uint32_t elems) {
+    static const uint32_t span_bytes[SWIZZLE_MODE_COUNT] = {0, 32, 64, 128, 128, 128, 128};
+    const struct tmap *map = f->map;
+    if (types[map->type].padded && elems != PADDED_BOX_ELEMS)
+        add(f, rule, dimension, elems, "must be 128 for the ALIGN16B types");
+    if (elems * types[map->type].bits % (8 * CHUNK_BYTES) != 0)
+        add(f, rule, dimension, elems, "times the element size must be a multiple of 16 bytes");
+    if (map->interleave == TMAP_INTERLEAVE_NONE && map->swizzle != SWIZZLE_NONE &&
+        map->swizzle < SWIZZLE_MODE_COUNT &&
+        elems * shared_bits(map) / 8 > span_bytes[map->swizzle])
+        add(f, rule, dimension, elems,
+            "times the element size must not exceed the span of the swizzle");
 }
 
 static void check_box(struct finder *f) {
@@ -156,25 +183,67 @@ static void check_box(struct finder *f) {
         if (map->box_elems[i] < 1 || map->box_elems[i] > TMAP_BOX_DIM_MAX)
             add(f, "boxDim", (int)i, map->box_elems[i], "must be 1..256");
     }
-    for (uint32_t i = 0; i < map->rank; i++) {
-        if (map->element_stride[i] < 1 || map->element_stride[i] > TMAP_ELEMENT_STRIDE_MAX)
-            add(f, "elementStrides", (int)i, map->element_stride[i], "must be 1..8");
-    }
+    check_element_strides(f);
     if (f->count != before)
         return;
-    if (types[map->type].padded && map->box_elems[0] != PADDED_BOX_ELEMS)
-        add(f, "boxDim", 0, map->box_elems[0], "must be 128 for the ALIGN16B types");
-    if (map->box_elems[0] * types[map->type].bits % (8 * CHUNK_BYTES) != 0)
-        add(f, "boxDim", 0, map->box_elems[0],
-            "times the element size must be a multiple of 16 bytes");
-    if (map->interleave == TMAP_INTERLEAVE_NONE && map->swizzle != SWIZZLE_NONE &&
-        map->swizzle < SWIZZLE_MODE_COUNT) {
-        static const uint32_t span_bytes[SWIZZLE_MODE_COUNT] = {0, 32, 64, 128, 128, 128, 128};
-        if (inner_box_bytes(map) > span_bytes[map->swizzle])
-            add(f, "boxDim", 0, map->box_elems[0],
-                "times the element size must not exceed the span of the swizzle");
-    }
+    check_inner(f, "boxDim", 0, map->box_elems[0]);
     check_box_bytes(f);
+}
+
+static void add_signed(struct finder *f, const char *rule, int dimension, int32_t value,
+                       const char *text) {
+    add(f, rule, dimension, (uint64_t)(int64_t)value, text);
+    f->findings[f->count - 1].is_signed = true;
+}
+
+/* The end of the bounding box as the driver counts it, in 32 bits: no box where a dimension has
+ * 2^31 elements or more, but for those that the upper corner brings below it again. */
+static int64_t box_end(uint64_t dim_elems, int32_t upper) {
+    uint32_t end = (uint32_t)dim_elems + (uint32_t)upper;
+    return (int64_t)(end ^ UINT32_C(0x80000000)) - INT64_C(0x80000000);
+}
+
+/* The corners of the bounding box: their bits share one field of the map. */
+static void check_corners(struct finder *f) {
+    static const struct {
+        int32_t low, high;
+        const char *text;
+    } limits[TMAP_RANK_MAX + 1] = {
+        [3] = {-32768, 32767, "must be -32768..32767 in 3 dimensions"},
+        [4] = {-128, 127, "must be -128..127 in 4 dimensions"},
+        [5] = {-16, 15, "must be -16..15 in 5 dimensions"},
+    };
+    const struct tmap *map = f->map;
+    int32_t low = limits[map->rank].low, high = limits[map->rank].high;
+    uint32_t first = map->interleave == TMAP_INTERLEAVE_NONE ? 1 : 0;
+    for (uint32_t i = 0; i + 2 < map->rank; i++) {
+        int32_t lower = map->lower_corner[i], upper = map->upper_corner[i];
+        if (lower < low || lower > high)
+            add_signed(f, "pixelBoxLowerCorner", (int)i, lower, limits[map->rank].text);
+        if (upper < low || upper > high)
+            add_signed(f, "pixelBoxUpperCorner", (int)i, upper, limits[map->rank].text);
+        if (lower >= box_end(map->dim_elems[first + i], upper))
+            add_signed(f, "pixelBoxUpperCorner", (int)i, upper, "leaves no bounding box");
+    }
+}
+
+static void check_im2col(struct finder *f) {
+    const struct tmap *map = f->map;
+    size_t before = f->count;
+    if (map->rank < 3)
+        return;
+    check_corners(f);
+    if (map->channels < 1 || map->channels > TMAP_BOX_DIM_MAX)
+        add(f, "channelsPerPixel", -1, map->channels, "must be 1..256");
+    if (map->pixels < 1 || map->pixels > TMAP_PIXELS_MAX)
+        add(f, "pixelsPerColumn", -1, map->pixels, "must be 1..1024");
+    check_element_strides(f);
+    if (f->count != before)
+        return;
+    check_inner(f, "channelsPerPixel", -1, map->channels);
+    uint64_t bytes = (uint64_t)map->channels * map->pixels * shared_bits(map) / 8;
+    if (bytes > TMAP_BOX_BYTES_MAX)
+        add(f, "pixelsPerColumn", -1, bytes, "channels and pixels have more than 233472 bytes");
 }
 
 /* Modes that only some of the packed types take. */
@@ -198,7 +267,10 @@ size_t tmap_check(const struct tmap *map, enum tmap_arch arch,
     if (map->type >= TMAP_TYPES || map->rank < 1 || map->rank > TMAP_RANK_MAX)
         return f.count; /* the other rules need these two */
     check_global(&f);
-    check_box(&f);
+    if (map->mode == TMAP_IM2COL)
+        check_im2col(&f);
+    else
+        check_box(&f);
     check_modes(&f);
     check_packed(&f);
     return f.count;
@@ -208,5 +280,8 @@ void tmap_describe(struct strbuf *out, const struct tmap_finding *finding) {
     strbuf_puts(out, finding->rule);
     if (finding->dimension >= 0)
         strbuf_printf(out, "[%d]", finding->dimension);
-    strbuf_printf(out, " = %" PRIu64 ": %s", finding->value, finding->text);
+    if (finding->is_signed)
+        strbuf_printf(out, " = %" PRId64 ": %s", (int64_t)finding->value, finding->text);
+    else
+        strbuf_printf(out, " = %" PRIu64 ": %s", finding->value, finding->text);
 }

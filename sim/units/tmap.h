@@ -29,12 +29,15 @@ enum tmap_type {
     TMAP_TYPES,
 };
 
+enum tmap_mode { TMAP_TILED, TMAP_IM2COL };
 enum tmap_interleave { TMAP_INTERLEAVE_NONE, TMAP_INTERLEAVE_16B, TMAP_INTERLEAVE_32B };
 enum tmap_fill { TMAP_FILL_ZERO, TMAP_FILL_NAN }; /* NAN_REQUEST_ZERO_FMA */
 enum tmap_arch { TMAP_SM_90, TMAP_SM_100 };
 
 enum {
     TMAP_RANK_MAX = 5,
+    TMAP_SPATIAL_MAX = 3, /* W, H, D of an im2col map */
+    TMAP_PIXELS_MAX = 1024,
     TMAP_IMAGE_BYTES = 128,
     TMAP_IMAGE_ALIGN_BYTES = 64,
     TMAP_BOX_DIM_MAX = 256,
@@ -46,20 +49,28 @@ enum {
     TMAP_BOX_BYTES_MAX = 233472,
 };
 
-/* A tiled tensor map in clear. Index 0 is the innermost dimension; entries from `rank` on are not
- * looked at. All fields hold what the caller of cuTensorMapEncodeTiled gave, legal or not. */
+/* A tensor map in clear. Index 0 is the innermost dimension; entries from `rank` on are not looked
+ * at. All fields hold what the caller of cuTensorMapEncodeTiled or cuTensorMapEncodeIm2col gave,
+ * legal or not. */
 struct tmap {
     uint64_t global_address;
+    uint32_t mode; /* enum tmap_mode */
     uint32_t type; /* enum tmap_type */
     uint32_t rank;
     uint64_t dim_elems[TMAP_RANK_MAX];
     uint64_t stride_bytes[TMAP_RANK_MAX]; /* of dimension i; [0] is not used */
-    uint32_t box_elems[TMAP_RANK_MAX];
+    uint32_t box_elems[TMAP_RANK_MAX];    /* tiled */
     uint32_t element_stride[TMAP_RANK_MAX];
     uint32_t interleave;   /* enum tmap_interleave */
     uint32_t swizzle;      /* enum swizzle_mode */
     uint32_t l2_promotion; /* 0..3: none, 64B, 128B, 256B; no effect here */
     uint32_t fill;         /* enum tmap_fill */
+    /* im2col: the bounding box of the rank-2 spatial dimensions, W first, reaches from lower_corner
+     * to dim - 1 + upper_corner; a copy moves channels x pixels. */
+    int32_t lower_corner[TMAP_SPATIAL_MAX];
+    int32_t upper_corner[TMAP_SPATIAL_MAX];
+    uint32_t channels;
+    uint32_t pixels;
 };
 
 /* A rule that a map breaks. */
@@ -68,6 +79,7 @@ struct tmap_finding {
     const char *text; /* what the rule is */
     int dimension;    /* index into the argument, -1 where it has none */
     uint64_t value;   /* what was given */
+    bool is_signed;   /* `value` is a negative number's two's complement where it is one */
 };
 
 /* All rules that `map` breaks on `arch`, in the order of the arguments, at most TMAP_FINDINGS_MAX;

@@ -1,20 +1,26 @@
 /* The 128 bytes of a tensor map. Little-endian 64-bit words:
  *
- *   word  bits     field                           word  bits     field
- *   0     0..63    global address *                4     0..31    dim[0] - 1 *
- *   1     4..6     rank - 1 *                      4     32..63   dim[1] - 1 *
- *   1     7..10    element type, PTX numbering *   5     0..31    dim[2] - 1
- *   1     11..12   interleave                      5     32..63   dim[3] - 1
- *   1     13..14   swizzle mode, PTX numbering *   6     0..31    dim[4] - 1
- *   1     15..16   swizzle atomicity, same         6     32..46   element stride - 1, 3 bits each
- *   1     17       fill mode                       6     56..63   box[0] - 1 *
- *   1     18..19   L2 promotion                    7     0..31    box[1..4] - 1, 8 bits each *
- *   1     32..63   stride[1] / 16, low 32 bits *   8     all      bytes of the box *
- *   2, 3  0..95    stride[2..4] / 16, the same     9     all      bytes of the swizzle pattern *
- *   3     32..47   stride[1..4] / 16, top 4 bits   10-15          0 *
+ *   word  bits     field                             word  bits     field
+ *   0     0..63    global address                    5     32..63   dim[3] - 1
+ *   1     0        1: im2col                         6     0..31    dim[4] - 1
+ *   1     4..6     rank - 1                          6     32..46   element stride - 1, 3 bits each
+ *   1     7..10    element type, PTX numbering       6     56..63   box[0] - 1, or channels - 1
+ *   1     11..12   interleave                        7              tiled:
+ *   1     13..14   swizzle mode, PTX numbering          0..31       box[1..4] - 1, 8 bits each
+ *   1     15       fill mode                         7              im2col:
+ *   1     16       1: an f32 type rounded to tf32       0..15       lower corners W, H, D, of 16, 8
+ *   1     17..18   L2 promotion                                     or 5 bits by the rank
+ *   1     32..63   stride[1] / 16, low 32 bits          16..31      upper corners, the same
+ *   2, 3  0..95    stride[2..4] / 16, the same          32..41      pixels - 1
+ *   3     32..47   stride[1..4] / 16, top 4 bits     8     all      bytes of a copy, see
+ * put_derived 4     0..31    dim[0] - 1                        9     all      bytes of the swizzle
+ * pattern 4     32..63   dim[1] - 1                        10-15          0 5     0..31    dim[2] -
+ * 1
  *
- * Fields with * are where H200 observation 15 shows them; the observation leaves the others open
- * and their places are our own. The bytes belong to the driver: only this file knows them.
+ * So an H200's driver writes them (families tensormap and im2col_map of
+ * traces/silicon/observations.md). Not seen: the swizzle atomicity and the packed types of sm_100,
+ * here bits 20..21 of word 1 and the numbers 13..15. The bytes belong to the driver: only this file
+ * knows them.
  *
  * tensormap.replace changes single fields (PTX manual, "tensormap.replace"), so words 8 and 9,
  * which follow from others, are written for likeness and not read. */
@@ -37,15 +43,23 @@ static const struct place rank_place = {1, 4, 3};
 static const struct place type_place = {1, 7, 4};
 static const struct place interleave_place = {1, 11, 2};
 static const struct place swizzle_place = {1, 13, 2};
-static const struct place atomicity_place = {1, 15, 2};
-static const struct place fill_place = {1, 17, 1};
-static const struct place l2_place = {1, 18, 2};
+static const struct place atomicity_place = {1, 20, 2};
+static const struct place fill_place = {1, 15, 1};
+static const struct place tf32_place = {1, 16, 1};
+static const struct place l2_place = {1, 17, 2};
 static const struct place dim_place[TMAP_RANK_MAX] = {
     {4, 0, 32}, {4, 32, 32}, {5, 0, 32}, {5, 32, 32}, {6, 0, 32}};
 static const struct place element_stride_place[TMAP_RANK_MAX] = {
     {6, 32, 3}, {6, 35, 3}, {6, 38, 3}, {6, 41, 3}, {6, 44, 3}};
 static const struct place box_place[TMAP_RANK_MAX] = {
     {6, 56, 8}, {7, 0, 8}, {7, 8, 8}, {7, 16, 8}, {7, 24, 8}};
+/* im2col: channels lie where a tiled map has box[0]. */
+static const struct place mode_place = {1, 0, 1};
+static const struct place lower_place = {7, 0, 16};
+static const struct place upper_place = {7, 16, 16};
+static const struct place pixels_place = {7, 32, 10};
+/* Bits of a corner along one spatial dimension, by the rank. */
+static const uint8_t corner_bits[TMAP_RANK_MAX + 1] = {[3] = 16, [4] = 8, [5] = 5};
 /* Strides of dimensions 1..4, in units of 16 bytes: 32 low bits and 4 high bits. */
 static const struct place stride_low_place[TMAP_RANK_MAX - 1] = {
     {1, 32, 32}, {2, 0, 32}, {2, 32, 32}, {3, 0, 32}};
@@ -93,6 +107,15 @@ static void put(uint64_t *words, struct place p, uint64_t value) {
     words[p.word] = bits_set(words[p.word], p.bit, p.width, value);
 }
 
+/* The types that are rounded to tf32 are FLOAT32 and FLOAT32_FTZ with a flag. */
+enum { PTX_F32 = 7, PTX_TF32 = 11, PTX_TF32_FTZ = 12 };
+
+static void put_type(uint64_t *words, uint64_t number) {
+    bool rounds = number == PTX_TF32 || number == PTX_TF32_FTZ;
+    put(words, type_place, rounds ? number - PTX_TF32 + PTX_F32 : number);
+    put(words, tf32_place, rounds);
+}
+
 static void put_stride(uint64_t *words, uint32_t ordinal, uint64_t stride_bytes) {
     put(words, stride_low_place[ordinal], stride_bytes / 16);
     put(words, stride_high_place[ordinal], (stride_bytes / 16) >> 32);
@@ -103,12 +126,36 @@ static uint64_t get_stride(const uint64_t *words, uint32_t ordinal) {
            (get(words, stride_low_place[ordinal]) | get(words, stride_high_place[ordinal]) << 32);
 }
 
-/* Words 8 and 9: observation 15 shows 16 for no swizzle and 1024 for 128B, of which 256 and 512 for
- * the narrower swizzles are our reading. */
+static void put_corner(uint64_t *words, struct place p, uint32_t rank, const int32_t *corner) {
+    uint32_t bits = corner_bits[rank];
+    for (uint32_t i = 0; i + 2 < rank; i++)
+        put(words, (struct place){p.word, (uint8_t)(p.bit + i * bits), (uint8_t)bits},
+            (uint64_t)(int64_t)corner[i] & bits_mask(bits));
+}
+
+static void get_corner(const uint64_t *words, struct place p, uint32_t rank, int32_t *corner) {
+    uint32_t bits = corner_bits[rank];
+    for (uint32_t i = 0; i + 2 < rank; i++) {
+        uint64_t value =
+            get(words, (struct place){p.word, (uint8_t)(p.bit + i * bits), (uint8_t)bits});
+        corner[i] = (int32_t)((int64_t)(value << (64 - bits)) >> (64 - bits));
+    }
+}
+
+static void put_im2col(const struct tmap *map, uint64_t *words) {
+    put(words, mode_place, TMAP_IM2COL);
+    put(words, box_place[0], map->channels - 1);
+    put(words, pixels_place, map->pixels - 1);
+    put_corner(words, lower_place, map->rank, map->lower_corner);
+    put_corner(words, upper_place, map->rank, map->upper_corner);
+}
+
+/* Words 8 and 9. The bytes of a tiled copy are those of box / element stride elements along each
+ * dimension, the quotient cut; an im2col copy's are its channels by its pixels. */
 static void put_derived(const struct tmap *map, uint64_t *words) {
-    uint64_t elems = 1;
-    for (uint32_t i = 0; i < map->rank; i++)
-        elems *= map->box_elems[i];
+    uint64_t elems = map->mode == TMAP_IM2COL ? (uint64_t)map->channels * map->pixels : 1;
+    for (uint32_t i = 0; i < map->rank && map->mode == TMAP_TILED; i++)
+        elems *= map->box_elems[i] / map->element_stride[i];
     words[8] = elems * tmap_element_bits(map->type) / 8;
     uint32_t mode = ptx_swizzle[map->swizzle].mode;
     words[9] = mode == 0 ? 16 : 128u << mode;
@@ -117,7 +164,7 @@ static void put_derived(const struct tmap *map, uint64_t *words) {
 void tmap_encode(const struct tmap *map, uint8_t image[TMAP_IMAGE_BYTES]) {
     uint64_t words[WORDS] = {map->global_address};
     put(words, rank_place, map->rank - 1);
-    put(words, type_place, ptx_type[map->type]);
+    put_type(words, ptx_type[map->type]);
     put(words, interleave_place, map->interleave);
     put(words, swizzle_place, ptx_swizzle[map->swizzle].mode);
     put(words, atomicity_place, ptx_swizzle[map->swizzle].atomicity);
@@ -125,11 +172,14 @@ void tmap_encode(const struct tmap *map, uint8_t image[TMAP_IMAGE_BYTES]) {
     put(words, l2_place, map->l2_promotion);
     for (uint32_t i = 0; i < map->rank; i++) {
         put(words, dim_place[i], map->dim_elems[i] - 1);
-        put(words, box_place[i], map->box_elems[i] - 1);
+        if (map->mode == TMAP_TILED)
+            put(words, box_place[i], map->box_elems[i] - 1);
         put(words, element_stride_place[i], map->element_stride[i] - 1);
         if (i > 0)
             put_stride(words, i - 1, map->stride_bytes[i]);
     }
+    if (map->mode == TMAP_IM2COL)
+        put_im2col(map, words);
     put_derived(map, words);
     store_words(words, image);
 }
@@ -143,8 +193,15 @@ static uint32_t driver_swizzle(uint64_t mode, uint64_t atomicity) {
     return i;
 }
 
-static uint32_t driver_type(uint64_t number) {
+/* TMAP_TYPES where the bits name none. */
+static uint32_t get_type(const uint64_t *words) {
+    uint64_t number = get(words, type_place);
+    bool rounds = get(words, tf32_place), is_f32 = number == PTX_F32 || number == PTX_F32 + 1;
     uint32_t i = 0;
+    if (rounds && is_f32)
+        number += PTX_TF32 - PTX_F32;
+    else if (rounds || number == PTX_TF32 || number == PTX_TF32_FTZ)
+        return TMAP_TYPES;
     while (i < TMAP_TYPES && ptx_type[i] != number)
         i++;
     return i;
@@ -152,9 +209,11 @@ static uint32_t driver_type(uint64_t number) {
 
 /* Bits that encode leaves zero; one that is set says that these bytes are no map. */
 static bool unused_bits_are_zero(const uint64_t *words) {
-    bool zero = bits_get(words[1], 0, 4) == 0 && bits_get(words[1], 20, 12) == 0 &&
-                bits_get(words[3], 48, 16) == 0 && bits_get(words[6], 47, 9) == 0 &&
-                bits_get(words[7], 32, 32) == 0;
+    bool map_is_im2col = get(words, mode_place) == TMAP_IM2COL;
+    bool zero = bits_get(words[1], 1, 3) == 0 && bits_get(words[1], 19, 1) == 0 &&
+                bits_get(words[1], 22, 10) == 0 && bits_get(words[3], 48, 16) == 0 &&
+                bits_get(words[6], 47, 9) == 0 &&
+                bits_get(words[7], map_is_im2col ? 42 : 32, map_is_im2col ? 22 : 32) == 0;
     for (size_t i = 10; i < WORDS; i++)
         zero = zero && words[i] == 0;
     return zero;
@@ -166,8 +225,9 @@ bool tmap_decode(const uint8_t image[TMAP_IMAGE_BYTES], enum tmap_arch arch, str
     load_words(image, words);
     *map = (struct tmap){
         .global_address = words[0],
+        .mode = (uint32_t)get(words, mode_place),
         .rank = (uint32_t)get(words, rank_place) + 1,
-        .type = driver_type(get(words, type_place)),
+        .type = get_type(words),
         .interleave = (uint32_t)get(words, interleave_place),
         .swizzle = driver_swizzle(get(words, swizzle_place), get(words, atomicity_place)),
         .fill = (uint32_t)get(words, fill_place),
@@ -175,10 +235,19 @@ bool tmap_decode(const uint8_t image[TMAP_IMAGE_BYTES], enum tmap_arch arch, str
     };
     for (uint32_t i = 0; i < TMAP_RANK_MAX; i++) {
         map->dim_elems[i] = get(words, dim_place[i]) + 1;
-        map->box_elems[i] = (uint32_t)get(words, box_place[i]) + 1;
+        if (map->mode == TMAP_TILED)
+            map->box_elems[i] = (uint32_t)get(words, box_place[i]) + 1;
         map->element_stride[i] = (uint32_t)get(words, element_stride_place[i]) + 1;
         if (i > 0)
             map->stride_bytes[i] = get_stride(words, i - 1);
+    }
+    if (map->mode == TMAP_IM2COL) {
+        map->channels = (uint32_t)get(words, box_place[0]) + 1;
+        map->pixels = (uint32_t)get(words, pixels_place) + 1;
+        if (map->rank >= 3 && map->rank <= TMAP_RANK_MAX) {
+            get_corner(words, lower_place, map->rank, map->lower_corner);
+            get_corner(words, upper_place, map->rank, map->upper_corner);
+        }
     }
     *finding = (struct tmap_finding){
         .rule = "tensorMap", .dimension = -1, .text = "these 128 bytes are no tensor map"};
@@ -249,7 +318,10 @@ bool tmap_replace_field(uint8_t image[TMAP_IMAGE_BYTES], enum tmap_field field, 
         struct place p = row->places[ordinal];
         if (value < row->minus || value - row->minus > bits_mask(p.width))
             return false;
-        put(words, p, value - row->minus);
+        if (field == TMAP_FIELD_ELEMTYPE)
+            put_type(words, value);
+        else
+            put(words, p, value - row->minus);
     }
     store_words(words, image);
     return true;

@@ -35,6 +35,38 @@ Test(tensormap, arguments_arrive) {
     cr_assert_eq(cu.cuTensorMapReplaceAddress(NULL, (void *)0x20000), 1);
 }
 
+Test(tensormap, im2col_arguments_arrive) {
+    struct libcuda cu = libcuda_start("h200");
+    const cuuint64_t dims[] = {64, 14, 9, 64}, strides[] = {128, 1792, 16128};
+    const cuuint32_t element_strides[] = {1, 2, 3, 1};
+    const int lower[] = {-1, -2}, upper[] = {0, 1};
+    CUtensorMap map;
+    struct tmap decoded;
+    struct tmap_finding finding;
+#define ENCODE(rank, lower, upper, channels)                                                       \
+    cu.cuTensorMapEncodeIm2col(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, rank, (void *)0x10000, dims, \
+                               strides, lower, upper, channels, 100, element_strides,              \
+                               CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,          \
+                               CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+    cr_assert_eq(ENCODE(4, lower, upper, 64), 0);
+    cr_assert(tmap_decode((const uint8_t *)map.opaque, TMAP_SM_90, &decoded, &finding));
+    cr_assert_eq(decoded.mode, TMAP_IM2COL);
+    cr_assert_eq(decoded.dim_elems[3], 64);
+    cr_assert_eq(decoded.stride_bytes[3], 16128);
+    cr_assert_eq(decoded.element_stride[2], 3);
+    cr_assert_eq(decoded.lower_corner[0], -1);
+    cr_assert_eq(decoded.lower_corner[1], -2);
+    cr_assert_eq(decoded.upper_corner[1], 1);
+    cr_assert_eq(decoded.channels, 64);
+    cr_assert_eq(decoded.pixels, 100);
+    cr_assert_eq(cu.cuTensorMapReplaceAddress(&map, (void *)0x20000), 0);
+    cr_assert_eq(ENCODE(4, lower, upper, 65), 1);
+    cr_assert_eq(ENCODE(4, NULL, upper, 64), 1);
+    cr_assert_eq(ENCODE(4, lower, NULL, 64), 1);
+    cr_assert_eq(ENCODE(4000000000u, lower, upper, 64), 1);
+#undef ENCODE
+}
+
 Test(tensormap, the_model_decides_about_blackwell_modes) {
     CUtensorMap map;
     struct libcuda h200 = libcuda_start("h200");

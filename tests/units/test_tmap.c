@@ -316,3 +316,127 @@ Test(tmap, type_numbers_of_ptx) {
         cr_assert_eq(back.type, driver[i]);
     }
 }
+
+static void check_image(const struct tmap *map, const uint64_t words[10]) {
+    struct tmap back;
+    struct tmap_finding finding;
+    uint8_t image[TMAP_IMAGE_BYTES];
+    tmap_encode(map, image);
+    for (size_t i = 0; i < TMAP_IMAGE_BYTES; i++)
+        cr_assert_eq(image[i], i < 80 ? (uint8_t)(words[i / 8] >> 8 * (i % 8)) : 0,
+                     "byte %zu: %02x", i, image[i]);
+    cr_assert(tmap_decode(image, TMAP_SM_90, &back, &finding));
+    cr_assert(back.mode == map->mode && back.type == map->type && back.fill == map->fill);
+    cr_assert(back.channels == map->channels && back.pixels == map->pixels);
+    for (size_t i = 0; i < map->rank - 2; i++) {
+        cr_assert_eq(back.lower_corner[i], map->lower_corner[i]);
+        cr_assert_eq(back.upper_corner[i], map->upper_corner[i]);
+    }
+}
+
+/* Maps that an H200's driver wrote, of 4 and 5 dimensions. */
+Test(tmap, im2col_images) {
+    static const uint64_t four[10] = {0x700000010060, 0x30007a431, 0x6c00000009,       0,
+                                      0x200000005,    0x10000000b, 0x0700000b00000000, 0x9b02fdfeff,
+                                      0x1380,         0x100};
+    static const uint64_t five[10] = {0x700000010050,     0x20003a3c1,   0x400000002, 5,    7, 1,
+                                      0x0700004800000002, 0x3a47c007c1f, 0x74a0,      0x100};
+    struct tmap map = {.global_address = 0x700000010060,
+                       .mode = TMAP_IM2COL,
+                       .type = TMAP_TFLOAT32_FTZ,
+                       .rank = 4,
+                       .dim_elems = {6, 3, 12, 2},
+                       .stride_bytes = {0, 48, 144, 1728},
+                       .element_stride = {4, 2, 1, 1},
+                       .swizzle = SWIZZLE_32B,
+                       .l2_promotion = 3,
+                       .fill = TMAP_FILL_NAN,
+                       .lower_corner = {-1, -2},
+                       .upper_corner = {-3, 2},
+                       .channels = 8,
+                       .pixels = 156};
+    check_image(&map, four);
+    map = (struct tmap){.global_address = 0x700000010050,
+                        .mode = TMAP_IM2COL,
+                        .type = TMAP_TFLOAT32,
+                        .rank = 5,
+                        .dim_elems = {8, 1, 2, 1, 3},
+                        .stride_bytes = {0, 32, 32, 64, 80},
+                        .element_stride = {1, 2, 2, 1, 1},
+                        .swizzle = SWIZZLE_32B,
+                        .l2_promotion = 1,
+                        .fill = TMAP_FILL_NAN,
+                        .lower_corner = {-1, 0, -1},
+                        .upper_corner = {0, 0, -1},
+                        .channels = 8,
+                        .pixels = 933};
+    check_image(&map, five);
+}
+
+/* Rules of im2col maps, a broken one each. */
+Test(tmap, im2col_rules_are_named) {
+    static const struct {
+        int32_t lower, upper;
+        uint32_t rank, channels, pixels;
+        const char *line;
+    } rows[] = {
+        {0, 0, 4, 8, 1024, NULL},
+        {-128, 127, 4, 8, 1024, NULL},
+        {0, 0, 2, 8, 8, "tensorRank = 2: must be 3..5 for an im2col map"},
+        {-129, 0, 4, 8, 8, "pixelBoxLowerCorner[0] = -129: must be -128..127 in 4 dimensions"},
+        {0, 16, 5, 8, 8, "pixelBoxUpperCorner[0] = 16: must be -16..15 in 5 dimensions"},
+        {3, 0, 4, 8, 8, "pixelBoxUpperCorner[0] = 0: leaves no bounding box"},
+        {-1, -4, 4, 8, 8, "pixelBoxUpperCorner[0] = -4: leaves no bounding box"},
+        {0, 0, 4, 257, 8, "channelsPerPixel = 257: must be 1..256"},
+        {0, 0, 4, 12, 8, "channelsPerPixel = 12: times the element size must be a multiple of 16"},
+        {0, 0, 4, 8, 1025, "pixelsPerColumn = 1025: must be 1..1024"},
+        {0, 0, 4, 256, 457, "pixelsPerColumn = 233984: channels and pixels have more than 233472"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct tmap map = {.mode = TMAP_IM2COL,
+                           .type = TMAP_FLOAT16,
+                           .rank = rows[i].rank,
+                           .dim_elems = {8, 3, 2, 2, 2},
+                           .stride_bytes = {0, 16, 64, 512, 512},
+                           .element_stride = {1, 1, 1, 1, 1},
+                           .lower_corner = {rows[i].lower},
+                           .upper_corner = {rows[i].upper},
+                           .channels = rows[i].channels,
+                           .pixels = rows[i].pixels};
+        struct tmap_finding findings[TMAP_FINDINGS_MAX];
+        struct strbuf text = {0};
+        size_t count = tmap_check(&map, TMAP_SM_90, findings);
+        cr_assert_eq(count, rows[i].line ? 1u : 0u, "row %zu: %zu", i, count);
+        if (count)
+            tmap_describe(&text, &findings[0]);
+        cr_assert(!count || !strncmp(strbuf_text(&text), rows[i].line, strlen(rows[i].line)),
+                  "got '%s', want '%s'", strbuf_text(&text), rows[i].line);
+        strbuf_free(&text);
+    }
+}
+
+/* The driver counts the end of the bounding box in 32 bits. */
+Test(tmap, im2col_boxes_of_huge_tensors) {
+    static const struct {
+        uint64_t dim;
+        int32_t lower, upper;
+        bool taken;
+    } rows[] = {
+        {(UINT64_C(1) << 31) - 3, -2, 0, true},    {UINT64_C(1) << 31, 1, 0, false},
+        {UINT64_C(1) << 31, 1, -1, true},          {(UINT64_C(1) << 32) - 9, -9, 1, true},
+        {(UINT64_C(1) << 32) - 12, -4, -5, false}, {UINT64_C(1) << 32, 5, -4, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct tmap map = {.mode = TMAP_IM2COL,
+                           .type = TMAP_FLOAT16,
+                           .rank = 3,
+                           .dim_elems = {8, rows[i].dim, 2},
+                           .stride_bytes = {0, 16, 64},
+                           .element_stride = {1, 1, 1},
+                           .lower_corner = {rows[i].lower},
+                           .upper_corner = {rows[i].upper},
+                           .channels = 8,
+                           .pixels = 8};
+        cr_assert_eq(findings_of(&map, TMAP_SM_90) == 0, rows[i].taken, "row %zu", i);
+    }
+}
