@@ -1,4 +1,4 @@
-/* Tensor copies in tile mode: cp.async.bulk.tensor load, store and prefetch,
+/* Tensor copies in tile and im2col mode: cp.async.bulk.tensor load, store and prefetch,
  * cp.reduce.async.bulk.tensor (manual, "Data Movement and Conversion Instructions: Tensor copy").
  * The walk and its rules are units/tma; the map is read and the coordinates are judged when the
  * instruction issues, the bytes move when the operation completes. */
@@ -181,6 +181,8 @@ static bool begin_walk(struct warp *w, const struct xinsn *x, const struct xop *
     struct tmap map;
     if (!read_map(w, x, operand, lane, &map))
         return false;
+    request->mode =
+        ir_has(x->ir, QUAL_IM2COL) || ir_has(x->ir, QUAL_IM2COL_NO_OFFS) ? TMAP_IM2COL : TMAP_TILED;
     request->rank = operand->elem_count - 1u;
     for (uint32_t d = 0; d < request->rank; d++)
         request->coords[d] = (int32_t)xop_lane(w, &operand->elems[1 + d], lane);
@@ -198,19 +200,32 @@ static bool begin_walk(struct warp *w, const struct xinsn *x, const struct xop *
     return false;
 }
 
-/* [d], [map, {coordinates}], [mbar]{, mask}{, policy} */
+/* The offsets of an im2col load or prefetch: operand `index`. True where the instruction has them.
+ */
+static bool take_offsets(const struct warp *w, const struct xinsn *x, unsigned index, unsigned lane,
+                         struct tma_request *request) {
+    if (!ir_has(x->ir, QUAL_IM2COL))
+        return false;
+    const struct xop *offsets = &x->ops[index];
+    for (uint32_t i = 0; i < offsets->elem_count; i++)
+        request->offsets[i] = (uint16_t)xop_lane(w, &offsets->elems[i], lane);
+    return true;
+}
+
+/* [d], [map, {coordinates}], [mbar]{, {offsets}}{, mask}{, policy} */
 static bool issue_load(struct warp *w, const struct xinsn *x, unsigned lane) {
     enum ptx_space space = ir_space(x->ir, 0);
     struct tma_request request = {.kind = TMA_LOAD};
     struct tensor_copy copy = {0};
+    unsigned mask = take_offsets(w, x, 3, lane, &request) ? 4 : 3;
     if (!copy_shared_address(w, x, &x->ops[0], space, lane, 1, &request.shared_address) ||
         !copy_mbarrier_address(w, x, &x->ops[2], space, lane, &copy.mbarrier) ||
         !begin_walk(w, x, &x->ops[1], lane, &request, &copy.walk))
         return false;
-    if (ir_has(x->ir, QUAL_MULTICAST_CLUSTER) && (uint16_t)xop_lane(w, &x->ops[3], lane) != 1) {
+    if (ir_has(x->ir, QUAL_MULTICAST_CLUSTER) && (uint16_t)xop_lane(w, &x->ops[mask], lane) != 1) {
         warp_fault(w, x, FAULT_UNSUPPORTED, UINT32_C(1) << lane,
                    "multicast to CTA mask 0x%x: only 1, the own CTA, is modelled",
-                   (unsigned)(uint16_t)xop_lane(w, &x->ops[3], lane));
+                   (unsigned)(uint16_t)xop_lane(w, &x->ops[mask], lane));
         return false;
     }
     struct async_op *op = async_new(w->cta, w, x, lane, load_effect);
@@ -263,7 +278,9 @@ static enum step prefetch_fn(struct warp *w, const struct xinsn *x, uint32_t mas
     for (uint32_t left = mask; left != 0; left &= left - 1) {
         struct tma_request request = {.kind = TMA_PREFETCH};
         struct tma_walk walk;
-        if (!begin_walk(w, x, &x->ops[0], (unsigned)__builtin_ctz(left), &request, &walk))
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        take_offsets(w, x, 1, lane, &request);
+        if (!begin_walk(w, x, &x->ops[0], lane, &request, &walk))
             return STEP_FAULT;
     }
     return STEP_NEXT;

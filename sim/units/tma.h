@@ -9,13 +9,15 @@
 
 enum tma_kind { TMA_LOAD, TMA_STORE, TMA_REDUCE, TMA_PREFETCH };
 
-/* One cp{.reduce}.async.bulk{.prefetch}.tensor in tile mode. */
+/* One cp{.reduce}.async.bulk{.prefetch}.tensor in tile or im2col mode. */
 struct tma_request {
     enum tma_kind kind;
+    enum tmap_mode mode;          /* of the instruction; .im2col and .im2col_no_offs: TMAP_IM2COL */
     enum tma_reduce_op reduce_op; /* TMA_REDUCE */
     uint32_t rank;                /* dimensions that the instruction names */
     int32_t coords[TMAP_RANK_MAX];
-    uint32_t shared_address; /* destination of a load, source of a store or reduction */
+    uint16_t offsets[TMAP_SPATIAL_MAX]; /* im2col loads and prefetches: W, H, D */
+    uint32_t shared_address;            /* destination of a load, source of a store or reduction */
 };
 
 enum tma_outcome {
@@ -23,13 +25,14 @@ enum tma_outcome {
     TMA_FAULT_SHARED_ALIGNMENT,    /* shared address not 128-aligned: 716, observation 7 */
     TMA_FAULT_INNER_COORDINATE,    /* start not on 16 bytes: 715, observation 6 */
     TMA_FAULT_NEGATIVE_COORDINATE, /* store or reduction: 715, observation 54 */
+    TMA_FAULT_RANK,                /* the instruction's is not the map's: 715 */
+    TMA_FAULT_MODE,                /* tile with an im2col map, im2col with a tiled one: 715 */
+    TMA_FAULT_OUTSIDE,             /* im2col start outside the bounding box: 715 */
     TMA_FAULT_REDUCE_TYPE,         /* operation and element type do not go: 715, observation 56 */
     /* What no source settles: refused by name. */
-    TMA_UNKNOWN_RANK,
     TMA_UNKNOWN_FLIP_8B,
-    TMA_UNKNOWN_INTERLEAVE,
     TMA_UNKNOWN_PACKED_STORE,
-    TMA_UNKNOWN_REDUCE_ARITHMETIC,
+    TMA_UNKNOWN_IM2COL_STORE,
     TMA_OUTCOMES,
 };
 
@@ -37,7 +40,7 @@ enum tma_outcome {
 const char *tma_outcome_text(enum tma_outcome outcome);
 
 static inline bool tma_is_fault(enum tma_outcome outcome) {
-    return outcome != TMA_OK && outcome < TMA_UNKNOWN_RANK;
+    return outcome != TMA_OK && outcome < TMA_UNKNOWN_FLIP_8B;
 }
 
 /* A copy under way. Set up by tma_begin; callers read what is above `count`. */
@@ -48,10 +51,11 @@ struct tma_walk {
     uint32_t row_bytes;            /* of one box row in global memory */
     uint32_t box_bytes;            /* all rows: what the mbarrier counts, also out of bounds */
     uint32_t pitch_bytes;          /* from one box row to the next in shared memory */
-    uint32_t count[TMAP_RANK_MAX]; /* positions along each dimension; [0] is 1: a row is one step */
+    uint32_t first;                /* dimension along which rows follow each other */
+    uint32_t count[TMAP_RANK_MAX]; /* tiled: positions along each dimension, from `first` on */
     uint32_t index[TMAP_RANK_MAX];
+    int64_t pixel[TMAP_RANK_MAX]; /* im2col: where the next row's pixel is, without offsets */
     uint32_t row;
-    uint32_t position_bits;       /* one position of dimension 0 in global memory */
     uint32_t chunk_payload_bytes; /* of 16 bytes in shared memory: 16, or 8 and 12 (padded types) */
 };
 

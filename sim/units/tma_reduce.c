@@ -5,6 +5,7 @@
 
 #include "num_f32.h"
 #include "num_f64.h"
+#include "num_ftz.h"
 #include "num_half.h"
 #include "num_minmax.h"
 
@@ -29,11 +30,6 @@ bool tma_reduce_runs(enum tma_reduce_op op, enum tmap_type type) {
     case TMA_REDUCE_XOR: return (logic & BIT(type)) != 0;
     }
     return false;
-}
-
-bool tma_reduce_is_known(enum tma_reduce_op op, enum tmap_type type) {
-    return op != TMA_REDUCE_ADD ||
-           (type != TMAP_FLOAT32_FTZ && type != TMAP_TFLOAT32 && type != TMAP_TFLOAT32_FTZ);
 }
 
 static uint16_t reduce_16(enum tma_reduce_op op, enum tmap_type type, uint16_t old,
@@ -64,8 +60,10 @@ static uint64_t reduce_integer(enum tma_reduce_op op, bool is_signed, uint64_t o
 
 static uint32_t reduce_32(enum tma_reduce_op op, enum tmap_type type, uint32_t old,
                           uint32_t source) {
-    if (type == TMAP_FLOAT32) /* keeps subnormals, where atom.add.f32 flushes them */
+    if (type == TMAP_FLOAT32 || type == TMAP_TFLOAT32)
         return num_f32_add(old, source, NUM_RN);
+    if (type == TMAP_FLOAT32_FTZ || type == TMAP_TFLOAT32_FTZ)
+        return num_f32_add_ftz(old, source, NUM_RN);
     if (type == TMAP_INT32)
         return (uint32_t)reduce_integer(op, true, (uint64_t)(int32_t)old,
                                         (uint64_t)(int32_t)source);
@@ -76,10 +74,10 @@ static uint64_t reduce_64(enum tma_reduce_op op, enum tmap_type type, uint64_t o
                           uint64_t source) {
     if (type != TMAP_FLOAT64)
         return reduce_integer(op, type == TMAP_INT64, old, source);
-    /* A NaN stays as it is, a signalling one too. Of two the first: no data has two. */
-    if (num_f64_is_nan(old))
-        return old;
-    return num_f64_is_nan(source) ? source : num_f64_add(old, source, NUM_RN);
+    /* A NaN stays as it is, a signalling one too. Of two that of the source. */
+    if (num_f64_is_nan(source))
+        return source;
+    return num_f64_is_nan(old) ? old : num_f64_add(old, source, NUM_RN);
 }
 
 void tma_reduce(enum tma_reduce_op op, enum tmap_type type, uint8_t *dst, const uint8_t *src,

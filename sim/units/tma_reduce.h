@@ -23,17 +23,13 @@ enum tma_reduce_op {
  * 715. */
 bool tma_reduce_runs(enum tma_reduce_op op, enum tmap_type type);
 
-/* Whether its arithmetic is known: not for the add of the tf32 and ftz types, of which there is no
- * result to go by. */
-bool tma_reduce_is_known(enum tma_reduce_op op, enum tmap_type type);
-
 /* dst[i] = dst[i] op src[i] over `size_bytes` of whole little-endian elements, any alignment. The
- * pair is known. Source: oracle tma/hw-H200-store, 460 reductions: integers wrap, floats round to
- * nearest even, whole elements.
- * TMAP_FLOAT32 add flushes subnormal operands and results, FLOAT16 and BFLOAT16 keep them (PTX
- * manual, cp.reduce.async.bulk: .add.f32, .add.noftz); no silicon row has one. NaN is handled as by
- * the scalar instructions, which for min and max of the half types is what an H200 does
- * (traces/silicon/observations.md 8). */
+ * pair is one that runs. Source: oracle tma/hw-H200-store and the families tma_store and bulk of
+ * traces/silicon/observations.md: integers wrap, floats round to nearest even.
+ * Adds of FLOAT32 and TFLOAT32 are the same: whole f32 words, subnormals kept, nothing rounded to
+ * tf32; FLOAT32_FTZ and TFLOAT32_FTZ flush operands and results; FLOAT16 and BFLOAT16 keep
+ * subnormals. NaN: min and max of the half types keep the number, f64 keeps a NaN as it is, of two
+ * that of `src`; else as the scalar instructions. */
 void tma_reduce(enum tma_reduce_op op, enum tmap_type type, uint8_t *dst, const uint8_t *src,
                 size_t size_bytes);
 

@@ -194,8 +194,8 @@ Test(tma, faults_as_on_an_h200) {
     r.kind = TMA_PREFETCH;
     cr_assert_eq(tma_begin(&walk, &map, &r), TMA_OK, "a prefetch has no shared address");
     r.rank = 3;
-    cr_assert_eq(tma_begin(&walk, &map, &r), TMA_UNKNOWN_RANK);
-    cr_assert(!tma_is_fault(TMA_UNKNOWN_RANK) && !tma_is_fault(TMA_OK));
+    cr_assert_eq(tma_begin(&walk, &map, &r), TMA_FAULT_RANK);
+    cr_assert(!tma_is_fault(TMA_UNKNOWN_FLIP_8B) && !tma_is_fault(TMA_OK));
     cr_assert(tma_is_fault(TMA_FAULT_REDUCE_TYPE));
     for (int i = 0; i < TMA_OUTCOMES; i++)
         cr_assert_not_null(tma_outcome_text((enum tma_outcome)i));
@@ -220,7 +220,40 @@ Test(tma, reduction_types_as_on_an_h200) {
     map.type = TMAP_TFLOAT32;
     map.box_elems[0] = 32;
     r.reduce_op = TMA_REDUCE_ADD;
-    cr_assert_eq(tma_begin(&walk, &map, &r), TMA_UNKNOWN_REDUCE_ARITHMETIC);
+    cr_assert_eq(tma_begin(&walk, &map, &r), TMA_OK);
+}
+
+static void check_add(enum tmap_type type, uint32_t old, uint32_t source, uint32_t want) {
+    tma_reduce(TMA_REDUCE_ADD, type, (uint8_t *)&old, (const uint8_t *)&source, 4);
+    cr_assert_eq(old, want, "type %d: %08x, not %08x", type, old, want);
+}
+
+/* Words that an H200 gave: tf32 sums are f32 sums, the FTZ types flush operands and results. */
+Test(tma, adds_of_the_tf32_and_ftz_types) {
+    check_add(TMAP_TFLOAT32, 0x007fffff, 0x00800000, 0x00ffffff);
+    check_add(TMAP_TFLOAT32, 0x00000001, 0x8000284e, 0x8000284d);
+    check_add(TMAP_TFLOAT32, 0x0608f97b, 0x80308cae, 0x0608f369);
+    check_add(TMAP_FLOAT32_FTZ, 0x0bad7470, 0x00000001, 0x0bad7470);
+    check_add(TMAP_FLOAT32_FTZ, 0x807fffff, 0x807fffff, 0x80000000);
+    check_add(TMAP_FLOAT32_FTZ, 0x8a7061c4, 0x0a7061c5, 0x00000000);
+    check_add(TMAP_TFLOAT32_FTZ, 0x8206fb59, 0x0206fb58, 0x80000000);
+    check_add(TMAP_TFLOAT32_FTZ, 0x8005f7d4, 0x80000001, 0x80000000);
+    check_add(TMAP_TFLOAT32_FTZ, 0x7fc12345, 0x3f800000, 0x7fffffff);
+}
+
+/* Of two NaN an f64 add keeps the source's, as it is. */
+Test(tma, f64_adds_of_two_nan) {
+    static const uint64_t rows[][2] = {
+        {UINT64_C(0x7ffa1fc8a113b07b), UINT64_C(0x7ffbb5d176fa45cb)},
+        {UINT64_C(0xfffbffe9cdbf8fb4), UINT64_C(0x7ff73803e3ae6d1f)},
+        {UINT64_C(0x7ff6d60fa4b4ae6d), UINT64_C(0xfffc4fc64700c3ae)},
+        {UINT64_C(0x7ff317af1e888d11), UINT64_C(0x7ff29241f4ac8d3d)},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint64_t word = rows[i][0];
+        tma_reduce(TMA_REDUCE_ADD, TMAP_FLOAT64, (uint8_t *)&word, (const uint8_t *)&rows[i][1], 8);
+        cr_assert_eq(word, rows[i][1]);
+    }
 }
 
 /* Reductions keep what other instructions do not: f32 subnormals, f64 signalling NaN. */
