@@ -17,6 +17,16 @@ static const char *join_elems(struct decode_report *report, const uint32_t *valu
     return text;
 }
 
+static void add_im2col(struct decode_report *report, const struct tmap *map) {
+    static const char *const names[TMAP_SPATIAL_MAX] = {"W", "H", "D"};
+    for (uint32_t i = 0; i + 2 < map->rank; i++)
+        decode_field(report, 0, 0, decode_format(report, "bounding box along %s", names[i]), 0,
+                     "%d to %" PRId64, map->lower_corner[i],
+                     (int64_t)map->dim_elems[i + 1] - 1 + map->upper_corner[i]);
+    decode_field(report, 0, 0, "im2col copy", 0, "%u channels of %u pixels", map->channels,
+                 map->pixels);
+}
+
 static void add_dimensions(struct decode_report *report, const struct tmap *map) {
     for (uint32_t d = 0; d < map->rank; d++) {
         decode_field(
@@ -25,8 +35,11 @@ static void add_dimensions(struct decode_report *report, const struct tmap *map)
             d == 0 ? ", adjacent in memory"
                    : decode_format(report, ", %" PRIu64 " bytes apart", map->stride_bytes[d]));
     }
-    decode_field(report, 0, 0, "box", 0, "%s elements, innermost first",
-                 join_elems(report, map->box_elems, map->rank));
+    if (map->mode == TMAP_IM2COL)
+        add_im2col(report, map);
+    else
+        decode_field(report, 0, 0, "box", 0, "%s elements, innermost first",
+                     join_elems(report, map->box_elems, map->rank));
     decode_field(report, 0, 0, "element strides", 0, "%s",
                  join_elems(report, map->element_stride, map->rank));
 }
@@ -78,7 +91,10 @@ static void describe_swizzle(struct decode_report *report, const struct tma_walk
 
 static void describe_box(struct decode_report *report, const struct tmap *map) {
     struct tma_walk walk;
-    struct tma_request request = {.kind = TMA_LOAD, .rank = map->rank};
+    struct tma_request request = {
+        .kind = TMA_LOAD, .mode = (enum tmap_mode)map->mode, .rank = map->rank};
+    for (uint32_t i = 0; map->mode == TMAP_IM2COL && i + 2 < map->rank; i++)
+        request.coords[i + 1] = map->lower_corner[i]; /* a start in the bounding box */
     enum tma_outcome outcome = tma_begin(&walk, map, &request);
     if (outcome != TMA_OK) {
         decode_line(report, "Its copies: %s.", tma_outcome_text(outcome));

@@ -175,7 +175,14 @@ static CUresult encode(struct run_memory *m, const struct trace_map *map, CUtens
         if (i < 4)
             desc.stride_bytes[i] = map->stride_bytes[i];
     }
-    return tensormap_encode(&m->machine->driver, &desc, out);
+    if (!map->im2col)
+        return tensormap_encode(&m->machine->driver, &desc, out);
+    struct tensormap_im2col im2col = {.channels = map->channels, .pixels = map->pixels};
+    for (unsigned i = 0; i < 3; i++) {
+        im2col.lower_corner[i] = (int)map->lower[i];
+        im2col.upper_corner[i] = (int)map->upper[i];
+    }
+    return tensormap_encode_im2col(&m->machine->driver, &desc, &im2col, out);
 }
 
 static bool judge_encoding(struct run_memory *m, const struct trace_map *map, CUresult code,
@@ -185,8 +192,8 @@ static bool judge_encoding(struct run_memory *m, const struct trace_map *map, CU
         machine_log_clear(m->machine);
         return true;
     }
-    strbuf_printf(&p->text, "tensor map %s: cuTensorMapEncodeTiled gives %s (%d)", map->name,
-                  name ? name : "an unknown result", (int)code);
+    strbuf_printf(&p->text, "tensor map %s: cuTensorMapEncode%s gives %s (%d)", map->name,
+                  map->im2col ? "Im2col" : "Tiled", name ? name : "an unknown result", (int)code);
     if (map->fails)
         strbuf_printf(&p->text, ", expected %s (%d)",
                       result_name((CUresult)map->fails) ? result_name((CUresult)map->fails) : "?",

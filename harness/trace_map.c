@@ -1,5 +1,6 @@
 /* The tensormap statement, in its two forms: of a buffer (dimensions outermost first) and raw, in
- * the order of cuTensorMapEncodeTiled. The API judges the values; here only their form is checked.
+ * the order of cuTensorMapEncodeTiled or cuTensorMapEncodeIm2col. The API judges the values; here
+ * only their form is checked.
  */
 #include <string.h>
 
@@ -199,34 +200,81 @@ enum {
     SEEN_STRIDE = 4,
     SEEN_BOX = 8,
     SEEN_ESTRIDE = 16,
-    SEEN_ALL = 31
+    SEEN_LOWER = 32,
+    SEEN_UPPER = 64,
+    SEEN_CHANNELS = 128,
+    SEEN_PIXELS = 256,
+    SEEN_TILED = SEEN_ADDR | SEEN_DIM | SEEN_STRIDE | SEEN_BOX | SEEN_ESTRIDE,
+    SEEN_COLUMNS = SEEN_LOWER | SEEN_UPPER | SEEN_CHANNELS | SEEN_PIXELS,
+    SEEN_IM2COL = SEEN_ADDR | SEEN_DIM | SEEN_STRIDE | SEEN_ESTRIDE | SEEN_COLUMNS,
+    RAW_LISTS = 6,
 };
 
 /* One of the lists of the raw form; *found says whether. */
 static bool scan_raw_list(struct trace_reader *r, struct trace_map *map, unsigned *seen,
                           unsigned *counts, bool *found) {
-    static const char *const words[] = {"dim", "stride", "box", "estride"};
+    static const char *const words[RAW_LISTS] = {"dim",     "stride", "box",
+                                                 "estride", "lower",  "upper"};
+    uint32_t *const to[RAW_LISTS] = {NULL, NULL, map->box, map->estrides, map->lower, map->upper};
     uint64_t values[8];
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < RAW_LISTS; i++) {
         if (!scan_take_word(r, words[i]))
             continue;
         *found = true;
         *seen |= (unsigned)SEEN_DIM << i;
-        const int64_t high = i < 2 ? INT64_MAX : UINT32_MAX;
-        if (!scan_braces(r, words[i], i < 2 ? INT64_MIN : 0, high, 8, values, &counts[i]))
+        const int64_t low = i < 2 ? INT64_MIN : i < 4 ? 0 : INT32_MIN;
+        const int64_t high = i < 2 ? INT64_MAX : i < 4 ? UINT32_MAX : INT32_MAX;
+        if (!scan_braces(r, words[i], low, high, 8, values, &counts[i]))
             return false;
         if (i < 2)
             memcpy(i ? map->stride_bytes : map->dims, values, counts[i] * sizeof *values);
         else
-            narrow(values, counts[i], i == 2 ? map->box : map->estrides);
+            narrow(values, counts[i], to[i]);
         return true;
     }
     *found = false;
     return true;
 }
 
+/* What one copy through an im2col map moves; *found says whether it is named here. */
+static bool scan_columns(struct trace_reader *r, struct trace_map *map, unsigned *seen,
+                         bool *found) {
+    const bool channels = scan_take_word(r, "channels");
+    int64_t value;
+    *found = channels || scan_take_word(r, "pixels");
+    if (!*found)
+        return true;
+    *seen |= channels ? SEEN_CHANNELS : SEEN_PIXELS;
+    if (!scan_int(r, &value))
+        return false;
+    if (value < 0 || value > UINT32_MAX)
+        return scan_fail(r, "%s must fit 32 bits", channels ? "channels" : "pixels");
+    *(channels ? &map->channels : &map->pixels) = (uint32_t)value;
+    return true;
+}
+
+static bool check_raw(struct trace_reader *r, struct trace_map *map, unsigned seen,
+                      const unsigned *counts) {
+    const unsigned rank = counts[0], spatial = rank < 2 ? 0 : rank - 2;
+    map->rank = rank;
+    map->im2col = (seen & SEEN_COLUMNS) != 0;
+    if (rank == 1)
+        seen |= SEEN_STRIDE; /* one dimension has no stride to give */
+    if (map->im2col && seen != SEEN_IM2COL)
+        return scan_expected(r, "all of addr, dim{}, stride{}, lower{}, upper{}, channels, pixels "
+                                "and estride{}, and no box{}");
+    if (!map->im2col && seen != SEEN_TILED)
+        return scan_expected(r, "all of addr, dim{}, stride{}, box{} and estride{}");
+    return check_count(r, "strides, one less than dimensions", rank ? rank - 1 : 0, counts[1]) &&
+           check_count(r, "element strides", rank, counts[3]) &&
+           (map->im2col
+                ? check_count(r, "lower corners, two less than dimensions", spatial, counts[4]) &&
+                      check_count(r, "upper corners, two less than dimensions", spatial, counts[5])
+                : check_count(r, "box sizes", rank, counts[2]));
+}
+
 static bool scan_raw(struct trace_reader *r, struct trace_map *map) {
-    unsigned seen = 0, counts[4] = {0};
+    unsigned seen = 0, counts[RAW_LISTS] = {0};
     if (!scan_choice(r, "a data type", data_types, &map->type))
         return false;
     while (!scan_at_end(r)) {
@@ -238,21 +286,14 @@ static bool scan_raw(struct trace_reader *r, struct trace_map *map) {
             continue;
         }
         if (!scan_raw_list(r, map, &seen, counts, &found) ||
+            (!found && !scan_columns(r, map, &seen, &found)) ||
             (!found && !scan_common_option(r, map, &found)))
             return false;
         if (!found)
-            return scan_expected(
-                r, "addr, dim, stride, box, estride, swizzle, interleave, oob, l2 or fails");
+            return scan_expected(r, "addr, dim, stride, box, estride, lower, upper, channels, "
+                                    "pixels, swizzle, interleave, oob, l2 or fails");
     }
-    if (counts[0] == 1)
-        seen |= SEEN_STRIDE; /* one dimension has no stride to give */
-    if (seen != SEEN_ALL)
-        return scan_expected(r, "all of addr, dim{}, stride{}, box{} and estride{}");
-    map->rank = counts[0];
-    return check_count(r, "strides, one less than dimensions", counts[0] ? counts[0] - 1 : 0,
-                       counts[1]) &&
-           check_count(r, "box sizes", counts[0], counts[2]) &&
-           check_count(r, "element strides", counts[0], counts[3]);
+    return check_raw(r, map, seen, counts);
 }
 
 bool statement_tensormap(struct trace_reader *r, const struct trace_place *place) {

@@ -91,7 +91,8 @@ struct trace_global {
     struct trace_image value; /* empty when only its address is used */
 };
 
-/* Arguments of cuTensorMapEncodeTiled, in its own order: innermost dimension first. */
+/* Arguments of cuTensorMapEncodeTiled or cuTensorMapEncodeIm2col, in their own order: innermost
+ * dimension first. */
 struct trace_map {
     const char *name;
     struct trace_place place;
@@ -99,6 +100,9 @@ struct trace_map {
     struct trace_address address;
     uint64_t dims[8], stride_bytes[8];
     uint32_t box[8], estrides[8];
+    bool im2col;                 /* then there is no box, but: */
+    uint32_t lower[8], upper[8]; /* corners, as two's complement; W first */
+    uint32_t channels, pixels;
     int fails; /* CUresult that encoding must end with, 0: must succeed */
 };
 

@@ -144,6 +144,13 @@ static const struct {
     {HEAD "tensormap T raw FLOAT32 addr 0 dim{4,4} stride{} box{4,4} estride{1,1}\n", 2, 71, 2,
      "expected 1 strides, one less than dimensions, found 0"},
     {HEAD "tensormap T raw FLOAT32 dim{4} box{4} estride{1}\n", 2, 49, 2, "expected all of addr"},
+    {HEAD "tensormap T raw FLOAT32 addr 0 dim{4,4,4} stride{64,256} lower{0} upper{0} channels 4 "
+          "estride{1,1,1}\n",
+     2, 101, 2, "expected all of addr, dim{}, stride{}, lower{}"},
+    {HEAD "tensormap T raw FLOAT32 addr 0 dim{4,4,4} stride{64,256} lower{0,0} upper{0} channels 4 "
+          "pixels 4 estride{1,1,1}\n",
+     2, 112, 2, "expected 1 lower corners, two less than dimensions, found 2"},
+    {HEAD "tensormap T raw FLOAT32 channels -1\n", 2, 36, 2, "channels must fit 32 bits"},
     {HEAD "buffer A f32 [4]\ntensormap T of A box [4] fails OOPS\n", 3, 32, 2,
      "expected an error such as 715 or ILLEGAL_INSTRUCTION, found 'OOPS'"},
     /* globals */
@@ -325,6 +332,8 @@ Test(trace_parse, buffers_and_maps) {
                              "buffer Q tensormap [2] = T T\n"
                              "tensormap R raw BFLOAT16 addr A+64 dim{K,M} stride{2*LD} box{8,4} "
                              "estride{1,2} interleave 16B fails INVALID_VALUE\n"
+                             "tensormap I raw FLOAT16 addr A dim{8,4,4,2} stride{16,64,256} "
+                             "lower{-1,-2} upper{0,1} channels 8 pixels 12 estride{1,1,2,1}\n"
                              "buffer F f32 [2][3] file a.npy\n"
                              "include more.trace\n"),
               "%u:%u %s", f.error.place.line, f.error.place.column, f.error.text);
@@ -353,6 +362,15 @@ Test(trace_parse, buffers_and_maps) {
     cr_assert_eq(r->estrides[1], 2);
     cr_assert_eq(r->interleave, 1);
     cr_assert_eq(r->fails, 1);
+    cr_assert_not(r->im2col);
+    const struct trace_map *i = &f.trace.maps.items[2];
+    cr_assert(i->im2col);
+    cr_assert_eq(i->rank, 4);
+    cr_assert_eq((int)i->lower[1], -2);
+    cr_assert_eq((int)i->upper[0], 0);
+    cr_assert_eq(i->channels, 8);
+    cr_assert_eq(i->pixels, 12);
+    cr_assert_eq(i->estrides[2], 2);
     cr_assert(f.trace.buffers.items[2].init.image.holes[1].by_value);
     cr_assert_eq(f.trace.buffers.count, 5);
     release(&f);
