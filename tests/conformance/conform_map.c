@@ -105,3 +105,13 @@ void conform_map_print(const struct tensormap_desc *desc, const int32_t *coords,
     for (unsigned i = 0; coords != NULL && i < desc->rank && at < size; i++)
         at += (size_t)snprintf(text + at, size - at, "%s%d", i ? "," : ", at ", coords[i]);
 }
+
+void conform_im2col_print(const struct tensormap_desc *desc, const struct tensormap_im2col *im2col,
+                          const uint16_t *offsets, char *text, size_t size) {
+    size_t at =
+        (size_t)snprintf(text, size, ", %u channels, %u pixels", im2col->channels, im2col->pixels);
+    for (unsigned i = 0; i + 2 < desc->rank && i < 3 && at < size; i++)
+        at += (size_t)snprintf(text + at, size - at, ", corners %d %d offset %u",
+                               im2col->lower_corner[i], im2col->upper_corner[i],
+                               offsets != NULL ? offsets[i] : 0);
+}

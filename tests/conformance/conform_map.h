@@ -22,6 +22,10 @@ uint32_t conform_box_bytes(const struct tensormap_desc *desc);
 int32_t conform_coordinate(struct conform_random *random, const struct tensormap_desc *desc,
                            unsigned dimension, bool negative);
 
+/* ", box -1,0 to 2,1, 64 channels, 12 pixels, offsets 1,0" */
+void conform_im2col_print(const struct tensormap_desc *desc, const struct tensormap_im2col *im2col,
+                          const uint16_t *offsets, char *text, size_t size);
+
 /* "type 9 rank 2 swizzle 3 ..." */
 void conform_map_print(const struct tensormap_desc *desc, const int32_t *coords, char *text,
                        size_t size);
