@@ -13,8 +13,11 @@
 
 static bool same_place(const struct stream_place *x, const struct stream_place *y) {
     return x->line == y->line && x->column == y->column && x->value_count == y->value_count &&
-           x->key_count == y->key_count && !strcmp(x->probe, y->probe) &&
-           !strcmp(x->module, y->module) && !strcmp(x->entry, y->entry);
+           x->key_count == y->key_count && x->bytes == y->bytes && x->unit_bytes == y->unit_bytes &&
+           x->first_byte == y->first_byte && x->lanes == y->lanes &&
+           x->first_lane == y->first_lane && !strcmp(x->kind, y->kind) &&
+           !strcmp(x->probe, y->probe) && !strcmp(x->module, y->module) &&
+           !strcmp(x->entry, y->entry);
 }
 
 static bool is_wait(const struct stream_place *place) {

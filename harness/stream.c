@@ -116,13 +116,14 @@ bool stream_read(const json_t *json, const uint8_t *bytes, size_t size, struct s
                  const char **why) {
     const json_t *places = json_object_get(json, "places");
     const json_t *given = json_object_get(json, "given");
-    *s = (struct stream){
-        .json = json,
-        .launch = number(json, "launch"),
-        .block = number(json, "block"),
-        .given = {set_of(given, "global"), set_of(given, "others"), set_of(given, "branches")},
-        .silent = json_is_true(json_object_get(json, "silent")),
-        .overflow = json_is_true(json_object_get(json, "overflow"))};
+    *s = (struct stream){.json = json,
+                         .launch = number(json, "launch"),
+                         .block = number(json, "block"),
+                         .given = {.global = set_of(given, "global"),
+                                   .others = set_of(given, "others"),
+                                   .branches = set_of(given, "branches")},
+                         .silent = json_is_true(json_object_get(json, "silent")),
+                         .overflow = json_is_true(json_object_get(json, "overflow"))};
     *why = "a stream's description is wrong";
     const size_t count = json_array_size(places);
     if (count > STREAM_MAX_VALUES)

@@ -127,6 +127,8 @@ enum probe_why probe_source_own(const struct ir_insn *insn) {
         return PROBE_WHY_ATOMIC;
     if (first_word_is(insn, "clusterlaunchcontrol"))
         return PROBE_WHY_LAUNCH_CONTROL;
+    if (first_word_is(insn, "createpolicy"))
+        return PROBE_WHY_OPAQUE;
     if (!strncmp(opcode_of(insn), "mbarrier.arrive", 15) ||
         insn->form == ISA_mbarrier_pending_count)
         return PROBE_WHY_TOKEN;

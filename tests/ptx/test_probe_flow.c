@@ -86,6 +86,8 @@ Test(probe_flow, along_every_path) {
         {"atom.global.add.u32 %r1, [%d1], 1; shl.b32 %r9, %r1, 2;", 0, 0, "%r1"},
         {"atom.global.add.u32 %r1, [%d1], 1; mov.b32 %r2, %r1; shl.b32 %r9, %r2, 2;", 0, 0, "%r2"},
         {"mov.u32 %r1, %clock; shfl.sync.idx.b32 %r9, %r1, 0, 31, -1;", CLOCK | OTHERS, 0, NULL},
+        {"createpolicy.fractional.L2::evict_first.b64 %d1, 1.0; cvt.u32.u64 %r9, %d1;",
+         1u << PROBE_WHY_OPAQUE, 0, NULL},
         {"ex2.approx.f32 %f1, %f2; mov.b32 %r9, %f1;", 1u << PROBE_WHY_APPROX, 0, NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
