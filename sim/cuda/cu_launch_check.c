@@ -1,10 +1,11 @@
 /* What the driver refuses before a kernel runs. The order of the checks is the order of the
- * arguments; an H200's driver returns the same code for each alone.
+ * arguments; an H200's driver returns the same code for each alone, and
+ * that of the first (traces/silicon/h200/fault.txt).
  *
  *   grid or block of 0, or past the device's limits     1
  *   block that does not suit .reqntid or .maxntid       1
- *   dynamic shared memory above what was asked for      1
  *   cluster of 0, not dividing the grid, above 8 (16)   912
+ *   dynamic shared memory above what was asked for      1
  *   a grid that cannot be resident, if cooperative      720
  *
  * Not checked: registers times threads, since the register count is only an estimate. */
@@ -146,8 +147,8 @@ CUresult cu_launch_check(struct cu_launch *launch) {
     if (code == CUDA_SUCCESS)
         code = check_threads(launch);
     if (code == CUDA_SUCCESS)
-        code = check_smem(launch);
-    if (code == CUDA_SUCCESS)
         code = check_cluster(launch);
+    if (code == CUDA_SUCCESS)
+        code = check_smem(launch);
     return code == CUDA_SUCCESS ? check_cooperative(launch) : code;
 }

@@ -8,8 +8,6 @@
 #include "bulk_group.h"
 #include "exec.h"
 
-enum { CLUSTER_RANK_BIT = 24 }; /* shared::cluster address = rank << 24 | offset, observation 32 */
-
 bool copy_shared_address(struct warp *w, const struct xinsn *x, const struct xop *op,
                          enum ptx_space space, unsigned lane, uint32_t align_bytes,
                          uint32_t *address) {
@@ -20,15 +18,15 @@ bool copy_shared_address(struct warp *w, const struct xinsn *x, const struct xop
                    "0x%" PRIx64 " is a generic address outside shared memory", a);
         return false;
     }
+    if (a >> SHARED_RANK_BIT != 0) {
+        warp_fault(w, x, FAULT_ILLEGAL_INSTRUCTION, bit,
+                   "shared address 0x%" PRIx64 " names CTA %u of a cluster, which there is not", a,
+                   (unsigned)(a >> SHARED_RANK_BIT));
+        return false;
+    }
     if (a % align_bytes != 0) {
         warp_fault(w, x, FAULT_MISALIGNED_ADDRESS, bit,
                    "shared address 0x%" PRIx64 " must be a multiple of %u", a, align_bytes);
-        return false;
-    }
-    if (a >> CLUSTER_RANK_BIT != 0) {
-        warp_fault(w, x, FAULT_UNSUPPORTED, bit,
-                   "shared address 0x%" PRIx64 " names another CTA of the cluster: not modelled",
-                   a);
         return false;
     }
     *address = (uint32_t)a;
@@ -62,7 +60,7 @@ enum step copy_mbarrier_fault(struct warp *w, const struct xinsn *x, unsigned la
 
 uint8_t *copy_shared_bytes(struct cta *cta, const struct async_op *op, uint32_t address,
                            uint32_t size_bytes) {
-    uint8_t *bytes = cta_shared(cta, address, size_bytes);
+    uint8_t *bytes = size_bytes == 0 ? cta->shared : cta_shared(cta, address, size_bytes);
     if (bytes == NULL)
         cta_fault(cta, op, FAULT_ILLEGAL_ADDRESS,
                   "shared addresses 0x%x to 0x%" PRIx64

@@ -13,6 +13,10 @@
 /* What mbarrier and copy instructions share: operands that name shared memory, the group of a
  * store, the operation of a reduction. */
 
+/* The bits of a shared address that the copy unit looks at: a copy at 1 MiB lands in the first
+ * bytes (traces/silicon/observations.md, faults). */
+enum { COPY_UNIT_ADDRESS_MASK = (1 << 18) - 1 };
+
 /* Shared address that `lane` names with an address operand of `space` (shared, shared::cluster, or
  * generic, then inside the shared window), a multiple of `align_bytes`. False with a fault
  * recorded: 716 for the alignment; an address of another CTA of a cluster is not modelled. Bounds

@@ -16,6 +16,7 @@ struct xinsn;
 
 enum {
     SHARED_FIRST = 0x400, /* user shared memory starts here (H200 observation 31) */
+    SHARED_RANK_BIT = 24, /* shared::cluster address = rank << 24 | offset, observation 32 */
 };
 
 /* One running CTA, as operations see it. */

@@ -191,7 +191,16 @@ struct mbarrier *cta_mbarrier(struct cta *cta, uint32_t address, bool create) {
     struct mbarrier_entry *entry = cta_mbarrier_entry(cta, address);
     if (entry == NULL && create)
         entry = add_mbarrier(cta, address);
-    return entry == NULL ? NULL : &entry->object;
+    if (entry == NULL)
+        return NULL;
+    /* What was invalidated lives on in its eight bytes: the next operation takes it from there. */
+    if (!entry->object.live) {
+        uint64_t word;
+        memcpy(&word, cta->shared + address, sizeof word);
+        mbarrier_from_word(word, &entry->object);
+        entry->object.live = true;
+    }
+    return &entry->object;
 }
 
 /* Bytes announced and delivered in the running phase, from what the operation did to tx_count. */

@@ -46,7 +46,8 @@ struct frame *frame_push(struct warp *w, const struct xinsn *x, const struct xfu
                          struct frame *parent, const struct xinsn *return_pc, uint32_t lanes) {
     uint32_t depth = parent == NULL ? 0 : parent->depth + 1;
     if (depth > CALL_DEPTH_MAX) {
-        warp_fault(w, x, FAULT_UNSUPPORTED, lanes, "calls nest deeper than %d", CALL_DEPTH_MAX);
+        warp_fault(w, x, FAULT_ILLEGAL_ADDRESS, lanes,
+                   "calls nest deeper than %d: the stack is used up", CALL_DEPTH_MAX);
         return NULL;
     }
     size_t head = bits_align_up(sizeof(struct frame), FRAME_ALIGN_BYTES);

@@ -12,6 +12,14 @@
 
 enum { BULK_ALIGN_BYTES = 16 };
 
+static bool bulk_shared(struct warp *w, const struct xinsn *x, const struct xop *op,
+                        enum ptx_space space, unsigned lane, uint32_t *address) {
+    if (!copy_shared_address(w, x, op, space, lane, BULK_ALIGN_BYTES, address))
+        return false;
+    *address &= COPY_UNIT_ADDRESS_MASK;
+    return true;
+}
+
 /* Payload of an operation. */
 struct bulk_copy {
     struct copy_store store; /* of copies to global memory */
@@ -159,10 +167,9 @@ static bool issue_load(struct warp *w, const struct xinsn *x, unsigned lane) {
     struct bulk_copy copy = {.reduce_op = how->reduce_op, .type = how->type};
     bool from_global = how->from == SPACE_GLOBAL;
     bool good =
-        copy_shared_address(w, x, &x->ops[0], how->to, lane, BULK_ALIGN_BYTES, &copy.shared) &&
+        bulk_shared(w, x, &x->ops[0], how->to, lane, &copy.shared) &&
         (from_global ? read_global(w, x, &x->ops[1], lane, &copy)
-                     : copy_shared_address(w, x, &x->ops[1], SPACE_SHARED, lane, BULK_ALIGN_BYTES,
-                                           &copy.shared_source)) &&
+                     : bulk_shared(w, x, &x->ops[1], SPACE_SHARED, lane, &copy.shared_source)) &&
         copy_mbarrier_address(w, x, &x->ops[3], how->to, lane, &copy.mbarrier) &&
         (from_global || copy_in_cluster(w, x, lane));
     if (!good)
@@ -189,9 +196,8 @@ static bool issue_store(struct warp *w, const struct xinsn *x, unsigned lane) {
                              .reduce_op = how->reduce_op,
                              .type = how->type,
                              .byte_mask = 0xffff};
-    if (!read_global(w, x, &x->ops[0], lane, &copy) ||
-        !copy_shared_address(w, x, &x->ops[1], SPACE_SHARED, lane, BULK_ALIGN_BYTES,
-                             &copy.shared_source))
+    if (!bulk_shared(w, x, &x->ops[1], SPACE_SHARED, lane, &copy.shared_source) ||
+        !read_global(w, x, &x->ops[0], lane, &copy))
         return false;
     read_size(w, &x->ops[2], lane, &copy);
     if (ir_has(x->ir, QUAL_CP_MASK))

@@ -2,6 +2,7 @@
  * "Data Movement and Conversion Instructions: cp.async"). They run in the generic proxy. One
  * operation carries the lanes of half a warp; the operations of a warp complete in the order of
  * issue, which the manual allows. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "bulk_group.h"
@@ -62,7 +63,13 @@ static bool add_lane(struct warp *w, const struct xinsn *x, unsigned lane, struc
     copy->from[i] = NULL;
     if (copied > 0) {
         uint64_t address = warp_address(w, &x->ops[1], SPACE_GLOBAL, lane);
-        copy->from[i] = warp_memory(w, x, lane, SPACE_GLOBAL, address, copied, size);
+        if (address % size != 0) { /* a source is judged so, mapped or not */
+            warp_fault(w, x, FAULT_MISALIGNED_ADDRESS, UINT32_C(1) << lane,
+                       "source address 0x%" PRIx64 " of cp.async is not a multiple of %u", address,
+                       size);
+            return false;
+        }
+        copy->from[i] = warp_memory(w, x, lane, SPACE_GLOBAL, address, copied, 1);
         if (copy->from[i] == NULL)
             return false;
     }

@@ -51,13 +51,19 @@ static bool read_operands(struct warp *w, const struct xinsn *x, const struct xo
             return false;
         }
     }
-    if (*id < NAMED_BARRIERS && *threads % WARP_LANES == 0 && *threads <= MAX_WARPS * WARP_LANES &&
+    if (*threads % WARP_LANES != 0) {
+        warp_fault(w, x, FAULT_ILLEGAL_INSTRUCTION, mask,
+                   "barrier %u with %u threads: a thread count is a multiple of 32", *id, *threads);
+        return false;
+    }
+    if (*id < NAMED_BARRIERS && *threads <= MAX_WARPS * WARP_LANES &&
         (b->kind != XOP_VALUE || *threads > 0))
         return true;
-    warp_fault(w, x, FAULT_UNSUPPORTED, mask,
-               "barrier %u with %u threads: barriers are 0 to 15, a thread count is a multiple of "
-               "32; what the GPU does otherwise is not known",
-               *id, *threads);
+    warp_fault(
+        w, x, FAULT_UNSUPPORTED, mask,
+        "barrier %u with %u threads: barriers are 0 to 15, a thread count is 32 to 1024; what "
+        "the GPU does otherwise is not known",
+        *id, *threads);
     return false;
 }
 

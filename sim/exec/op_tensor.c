@@ -184,6 +184,7 @@ static bool begin_walk(struct warp *w, const struct xinsn *x, const struct xop *
     request->mode =
         ir_has(x->ir, QUAL_IM2COL) || ir_has(x->ir, QUAL_IM2COL_NO_OFFS) ? TMAP_IM2COL : TMAP_TILED;
     request->rank = operand->elem_count - 1u;
+    request->shared_address &= COPY_UNIT_ADDRESS_MASK;
     for (uint32_t d = 0; d < request->rank; d++)
         request->coords[d] = (int32_t)xop_lane(w, &operand->elems[1 + d], lane);
     enum tma_outcome outcome = tma_begin(walk, &map, request);
@@ -219,8 +220,8 @@ static bool issue_load(struct warp *w, const struct xinsn *x, unsigned lane) {
     struct tensor_copy copy = {0};
     unsigned mask = take_offsets(w, x, 3, lane, &request) ? 4 : 3;
     if (!copy_shared_address(w, x, &x->ops[0], space, lane, 1, &request.shared_address) ||
-        !copy_mbarrier_address(w, x, &x->ops[2], space, lane, &copy.mbarrier) ||
-        !begin_walk(w, x, &x->ops[1], lane, &request, &copy.walk))
+        !begin_walk(w, x, &x->ops[1], lane, &request, &copy.walk) ||
+        !copy_mbarrier_address(w, x, &x->ops[2], space, lane, &copy.mbarrier))
         return false;
     if (ir_has(x->ir, QUAL_MULTICAST_CLUSTER) && (uint16_t)xop_lane(w, &x->ops[mask], lane) != 1) {
         warp_fault(w, x, FAULT_UNSUPPORTED, UINT32_C(1) << lane,

@@ -72,6 +72,14 @@ static uint8_t *global_bytes(struct warp *w, uint64_t address, unsigned size_byt
     return in_bank(range->host, range->size_bytes, address - range->address, size_bytes);
 }
 
+/* Beyond the bank a load gives 0 and is no fault; the zeros are never written. */
+static uint8_t *const_bytes(const struct exec_kernel *kernel, uint64_t address,
+                            unsigned size_bytes) {
+    static const uint64_t zeros[2];
+    uint8_t *bytes = in_bank(kernel->const_bank, kernel->const_bank_bytes, address, size_bytes);
+    return bytes != NULL || size_bytes > sizeof zeros ? bytes : (uint8_t *)(uintptr_t)zeros;
+}
+
 static uint8_t *space_bytes(struct warp *w, unsigned lane, enum ptx_space space, uint64_t address,
                             unsigned size_bytes) {
     const struct cta *cta = w->cta;
@@ -84,31 +92,55 @@ static uint8_t *space_bytes(struct warp *w, unsigned lane, enum ptx_space space,
                    ? NULL
                    : in_bank(w->sched->local + (size_t)lane * w->sched->local_bytes,
                              w->sched->local_bytes, address, size_bytes);
-    case SPACE_CONST:
-        return in_bank(kernel->const_bank, kernel->const_bank_bytes, address, size_bytes);
+    case SPACE_CONST: return const_bytes(kernel, address, size_bytes);
     case SPACE_PARAM:
         return in_bank(cta->state->run->params, kernel->info.param_bytes, address, size_bytes);
     default: return global_bytes(w, address, size_bytes);
     }
 }
 
+/* False with a fault for an address that belongs to another space, or to a CTA that there is not:
+ * both before anything else is looked at (traces/silicon/observations.md, faults). */
+static bool address_names_space(struct warp *w, const struct xinsn *x, unsigned lane,
+                                enum ptx_space space, uint64_t address) {
+    uint64_t within;
+    enum ptx_space window = space == SPACE_GLOBAL ? warp_generic(w, address, &within) : space;
+    if (window != space && (window == SPACE_SHARED || window == SPACE_LOCAL)) {
+        warp_fault(w, x, FAULT_ADDRESS_SPACE, UINT32_C(1) << lane,
+                   "0x%llx of lane %u is an address of %s memory, the instruction is one of global "
+                   "memory",
+                   (unsigned long long)address, lane, ptx_space_text(window));
+        return false;
+    }
+    if ((space == SPACE_SHARED || space == SPACE_SHARED_CLUSTER) &&
+        address >> SHARED_RANK_BIT != 0) {
+        warp_fault(w, x, FAULT_ILLEGAL_INSTRUCTION, UINT32_C(1) << lane,
+                   "shared address 0x%llx of lane %u names CTA %llu of a cluster, which there is "
+                   "not",
+                   (unsigned long long)address, lane,
+                   (unsigned long long)(address >> SHARED_RANK_BIT));
+        return false;
+    }
+    return true;
+}
+
 uint8_t *warp_memory(struct warp *w, const struct xinsn *x, unsigned lane, enum ptx_space space,
                      uint64_t address, unsigned size_bytes, unsigned align_bytes) {
-    uint64_t named = address;
+    uint64_t named = address, beside = align_bytes > 1 ? address & (align_bytes - 1) : 0;
     if (space == SPACE_GENERIC)
         space = warp_generic(w, address, &address);
-    if (align_bytes > 1 && (address & (align_bytes - 1)) != 0) {
-        warp_fault(w, x, FAULT_MISALIGNED_ADDRESS, UINT32_C(1) << lane,
-                   "address 0x%llx of lane %u is not a multiple of %u", (unsigned long long)named,
-                   lane, align_bytes);
+    if (!address_names_space(w, x, lane, space, address))
         return NULL;
-    }
-    uint8_t *bytes = space_bytes(w, lane, space, address, size_bytes);
+    uint8_t *bytes = space_bytes(w, lane, space, address - beside, size_bytes);
     if (bytes == NULL)
         warp_fault(w, x, FAULT_ILLEGAL_ADDRESS, UINT32_C(1) << lane,
                    "lane %u: no %s memory of %u bytes at 0x%llx", lane, ptx_space_text(space),
                    size_bytes, (unsigned long long)named);
-    return bytes;
+    else if (beside != 0)
+        warp_fault(w, x, FAULT_MISALIGNED_ADDRESS, UINT32_C(1) << lane,
+                   "address 0x%llx of lane %u is not a multiple of %u", (unsigned long long)named,
+                   lane, align_bytes);
+    return beside == 0 ? bytes : NULL;
 }
 
 bool warp_has_lanes(struct warp *w, uint32_t needed) {

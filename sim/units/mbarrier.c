@@ -12,8 +12,7 @@
  *
  * PTX manual, "Parallel Synchronization and Communication Instructions: mbarrier"; tests
  * reproduce oracle/mbarrier. Not modelled: memory ordering (the executor's), suspension of
- * try_wait. What silicon does with a count outside its range at init and with an expect_tx operand
- * of more than 2^20-1 is unknown; here they are faults. */
+ * try_wait. An expect_tx operand of more than 2^20-1 is a fault. */
 #include "mbarrier.h"
 
 #include "bits.h"
@@ -35,7 +34,7 @@ const char *mbarrier_outcome_text(enum mbarrier_outcome outcome) {
         [MBARRIER_PHASE_COMPLETED] = "the phase completed",
         [MBARRIER_FAULT_NOT_INITIALISED] =
             "no mbarrier object here: it was never initialised, or was invalidated",
-        [MBARRIER_FAULT_COUNT_RANGE] = "the arrival count must be 1..1048575",
+        [MBARRIER_FAULT_COUNT_RANGE] = "the arrival count must be at most 1048575",
         [MBARRIER_FAULT_ABOVE_PENDING] = "more arrivals than the phase still waits for",
         [MBARRIER_FAULT_TX_RANGE] = "the tx-count leaves its range of -1048575..1048575 bytes",
     };
@@ -43,9 +42,13 @@ const char *mbarrier_outcome_text(enum mbarrier_outcome outcome) {
 }
 
 enum mbarrier_outcome mbarrier_init(struct mbarrier *object, uint32_t count) {
-    if (count < 1 || count > MBARRIER_COUNT_MAX)
-        return MBARRIER_FAULT_COUNT_RANGE;
-    *object = (struct mbarrier){.expected = count, .pending = count, .live = true};
+    /* 2^20 minus the count makes bits 43 to 63: a count of 0 or above 2^20 flips the parity. */
+    uint64_t upper = (UINT64_C(1) << WORD_COUNT_BITS) - count;
+    count &= MBARRIER_COUNT_MAX;
+    *object = (struct mbarrier){.phase = bits_get(upper, WORD_COUNT_BITS, 1),
+                                .expected = count,
+                                .pending = count,
+                                .live = true};
     return MBARRIER_OK;
 }
 
@@ -99,7 +102,7 @@ static enum mbarrier_outcome apply(struct mbarrier *object, struct change c) {
 }
 
 static bool count_in_range(uint32_t count) {
-    return count >= 1 && count <= MBARRIER_COUNT_MAX;
+    return count <= MBARRIER_COUNT_MAX;
 }
 
 enum mbarrier_outcome mbarrier_arrive(struct mbarrier *object, uint32_t count) {

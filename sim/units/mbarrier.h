@@ -26,7 +26,7 @@ enum mbarrier_outcome {
     MBARRIER_OK,
     MBARRIER_PHASE_COMPLETED,
     MBARRIER_FAULT_NOT_INITIALISED, /* H200 observation 37 */
-    MBARRIER_FAULT_COUNT_RANGE,     /* count outside 1..2^20-1; PTX manual, mbarrier.init */
+    MBARRIER_FAULT_COUNT_RANGE,     /* more than 2^20-1 arrivals at once */
     MBARRIER_FAULT_ABOVE_PENDING,   /* more arrivals than the phase waits for; observation 19 */
     MBARRIER_FAULT_TX_RANGE,        /* tx-count outside +-(2^20-1); observation 24 */
     MBARRIER_OUTCOMES,
@@ -39,8 +39,9 @@ static inline bool mbarrier_is_fault(enum mbarrier_outcome outcome) {
 /* One sentence for a message, without a final full stop. */
 const char *mbarrier_outcome_text(enum mbarrier_outcome outcome);
 
-/* mbarrier.init and mbarrier.inval. inval takes the object away and gives the eight bytes that the
- * location then holds (H200 observation 33). */
+/* mbarrier.init and mbarrier.inval. Any count does: its lowest 20 bits are what is waited for, and
+ * 0 or more than 2^20 begins in a phase of parity 1 (conform_fault, group mbarrier). inval takes
+ * the object away and gives the eight bytes that the location then holds (H200 observation 33). */
 enum mbarrier_outcome mbarrier_init(struct mbarrier *object, uint32_t count);
 enum mbarrier_outcome mbarrier_inval(struct mbarrier *object, uint64_t *word);
 

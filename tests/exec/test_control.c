@@ -184,5 +184,5 @@ Test(control, faults) {
     cr_assert_eq(fault_of(ENTRY "p: .callprototype _ (); mov.u64 %rd3, 64; call %rd3, p; ret; }"),
                  FAULT_INVALID_PC);
     cr_assert_eq(fault_of(".func f() { call f; ret; }\n" ENTRY "call f; ret; }"),
-                 FAULT_UNSUPPORTED);
+                 FAULT_ILLEGAL_ADDRESS);
 }

@@ -75,6 +75,26 @@ Test(memory, faults_of_an_h200) {
          FAULT_LAUNCH_FAILED},
         {"vector at half its size", "ld.global.v4.u32 {%r3, %r4, %r5, %r6}, [%rd1+8]; ret;",
          FAULT_MISALIGNED_ADDRESS},
+        /* What comes first where two things are wrong (traces/silicon/h200/fault.txt). */
+        {"misaligned and unmapped", "mov.u64 %rd2, 15; ld.global.u32 %r3, [%rd2]; ret;",
+         FAULT_ILLEGAL_ADDRESS},
+        {"misaligned beyond shared memory", "mov.u32 %r3, 0x20403; st.shared.u32 [%r3], 1; ret;",
+         FAULT_ILLEGAL_ADDRESS},
+        {"shared address of another CTA", "mov.u32 %r3, 0x1000400; ld.shared.u32 %r4, [%r3]; ret;",
+         FAULT_ILLEGAL_INSTRUCTION},
+        {"shared address of CTA 255", "mov.u32 %r3, 0xffff5001; ld.shared.u32 %r4, [%r3]; ret;",
+         FAULT_ILLEGAL_INSTRUCTION},
+        {"shared memory as global",
+         "mov.u64 %rd2, 0x401; cvta.shared.u64 %rd2, %rd2; st.global.u32 [%rd2], 1; ret;",
+         FAULT_ADDRESS_SPACE},
+        {"local memory as global",
+         "mov.u64 %rd2, 0; cvta.local.u64 %rd2, %rd2; ld.global.u32 %r3, [%rd2]; ret;",
+         FAULT_ADDRESS_SPACE},
+        {"an mbarrier lives on in its bytes",
+         "mov.u32 %r3, 0x400; mbarrier.init.shared.b64 [%r3], 2; mbarrier.inval.shared.b64 [%r3];"
+         "mbarrier.arrive.shared.b64 _, [%r3]; mbarrier.inval.shared.b64 [%r3];"
+         "mbarrier.arrive.shared.b64 _, [%r3]; ret;",
+         FAULT_NONE},
         {"word across the end", "ld.global.u64 %rd2, [%rd1+256]; ret;", FAULT_ILLEGAL_ADDRESS},
         {"last word", "ld.global.u64 %rd2, [%rd1+248]; ret;", FAULT_NONE},
     };

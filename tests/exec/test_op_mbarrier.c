@@ -190,10 +190,9 @@ Test(op_mbarrier, faults_as_on_an_h200) {
         {"mbarrier.arrive.shared.b64 _, [bar];", FAULT_LAUNCH_FAILED, "no mbarrier"}, /* 37 */
         {"mbarrier.init.shared.b64 [bar+4], 1;", FAULT_MISALIGNED_ADDRESS,
          "multiple of 8"}, /* 35 */
-        {"mbarrier.init.shared.b64 [bar], 0;", FAULT_LAUNCH_FAILED, "1..1048575"},
-        {"mbarrier.init.shared.b64 [bar], 1; mbarrier.inval.shared.b64 [bar];"
-         "mbarrier.test_wait.parity.shared.b64 p, [bar], 0;",
-         FAULT_LAUNCH_FAILED, "no mbarrier"},
+        {"mbarrier.init.shared.b64 [bar], 0; mbarrier.arrive.shared.b64 _, [bar];",
+         FAULT_LAUNCH_FAILED, "more arrivals"}, /* 37 */
+        {"mbarrier.test_wait.parity.shared.b64 p, [bar], 0;", FAULT_LAUNCH_FAILED, "no mbarrier"},
         {"mov.u64 gen, 64; mbarrier.init.b64 [gen], 1;", FAULT_ADDRESS_SPACE, "outside shared"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -293,6 +293,7 @@ Test(op_tensor, faults_as_on_an_h200) {
         {0, 0, 8, "load_2", FAULT_MISALIGNED_ADDRESS},    /* 7 */
         {0, 0, 16256, "load_2", FAULT_ILLEGAL_ADDRESS},   /* 50 */
         {0, 0, 0, "load_3", FAULT_ILLEGAL_INSTRUCTION},   /* rank of the map */
+        {1, 0, 64, "load_2", FAULT_ILLEGAL_INSTRUCTION},  /* before the alignment */
         {0, -1, 0, "store_2", FAULT_ILLEGAL_INSTRUCTION}, /* 54 */
         {248, 64, 0, "store_2", FAULT_NONE},              /* 54 */
         {0, 0, 0, "and_2", FAULT_ILLEGAL_INSTRUCTION},    /* 56 */

@@ -156,8 +156,30 @@ Test(mbarrier, observations_19_24_37_faults_leave_the_state) {
     cr_assert_eq(mbarrier_complete_tx(&none, 16), MBARRIER_FAULT_NOT_INITIALISED);
     cr_assert_eq(mbarrier_inval(&none, &word), MBARRIER_FAULT_NOT_INITIALISED);
     cr_assert_eq(mbarrier_track(&none), MBARRIER_FAULT_NOT_INITIALISED);
-    cr_assert_eq(mbarrier_init(&none, 0), MBARRIER_FAULT_COUNT_RANGE);
-    cr_assert_eq(mbarrier_init(&none, 1048576), MBARRIER_FAULT_COUNT_RANGE);
+}
+
+/* Counts that the manual forbids, as an H200 took them (conform_fault, group mbarrier). */
+Test(mbarrier, counts_out_of_range) {
+    struct mbarrier b;
+    uint64_t word;
+    cr_assert_eq(mbarrier_init(&b, 0), MBARRIER_OK);
+    cr_assert(mbarrier_test_parity(&b, 0) && !mbarrier_test_parity(&b, 1));
+    cr_assert_eq(mbarrier_arrive(&b, 1), MBARRIER_FAULT_ABOVE_PENDING, "observation 37");
+    cr_assert_eq(mbarrier_inval(&b, &word), MBARRIER_OK);
+    cr_assert_eq(word, UINT64_C(1) << 63);
+
+    cr_assert_eq(mbarrier_init(&b, 1048576), MBARRIER_OK);
+    cr_assert(!mbarrier_test_parity(&b, 0) && mbarrier_test_parity(&b, 1));
+    cr_assert_eq(b.pending, 0);
+    cr_assert_eq(mbarrier_init(&b, 1048577), MBARRIER_OK);
+    cr_assert(mbarrier_test_parity(&b, 0) && b.pending == 1);
+    cr_assert_eq(mbarrier_init(&b, 1523723041), MBARRIER_OK);
+    cr_assert(mbarrier_test_parity(&b, 0));
+
+    cr_assert_eq(mbarrier_init(&b, 2), MBARRIER_OK);
+    cr_assert_eq(mbarrier_arrive(&b, 0), MBARRIER_OK, "nobody arrives");
+    cr_assert_eq(b.pending, 2);
+    cr_assert_eq(mbarrier_arrive(&b, 1048576), MBARRIER_FAULT_COUNT_RANGE);
 }
 
 Test(mbarrier, observation_21_drop_then_single_arrivals) {
