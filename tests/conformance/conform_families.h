@@ -7,6 +7,10 @@
 enum {
     CONFORM_WGMMA_CASES = 256,
     CONFORM_WGMMA_BYTES = 64 * 256 * 4,
+    CONFORM_MMA_CASES = 512,
+    CONFORM_MMA_BYTES = 32 * 8 * 4,
+    CONFORM_WMMA_CASES = 256,
+    CONFORM_WMMA_BYTES = 8192,
     CONFORM_TMA_CASES = 256,
     CONFORM_TMA_LOAD_BYTES = 12288 + 16,
     CONFORM_TMA_STORE_BYTES = 16384,
@@ -34,6 +38,11 @@ enum {
     void conform_##name##_describe(const struct conform_batch *batch, uint32_t index, char *text,  \
                                    size_t size);
 CONFORM_FAMILY(wgmma)
+CONFORM_FAMILY(wgmma_sp)
+CONFORM_FAMILY(wgmma_b1)
+CONFORM_FAMILY(mma)
+CONFORM_FAMILY(mma_sp)
+CONFORM_FAMILY(wmma)
 CONFORM_FAMILY(tma_load)
 CONFORM_FAMILY(tma_store)
 CONFORM_FAMILY(im2col_load)

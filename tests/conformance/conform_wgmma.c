@@ -1,14 +1,17 @@
-/* Family wgmma: D of one warpgroup after 1..4 wgmma.mma_async, every word of it.
+/* Families wgmma, wgmma_sp and wgmma_b1: D of one warpgroup after 1..4 wgmma.mma_async (dense,
+ * sparse, of single bits), every word of it.
  *
- * A batch is one instruction form (shape, types, majors, signs, where A is); its cases differ in
- * descriptors and values. Shared memory is filled with words of the case's kind over the whole
- * window, so a descriptor may point anywhere in it: every element is a known word. */
+ * A batch is one instruction form (shape, types, majors, signs, where A is, selector); its cases
+ * differ in descriptors, values and metadata, which every thread has its own of. One in four
+ * sparse batches has metadata of any bits. Shared memory is filled with words of the case's kind
+ * over the whole window, so a descriptor may point anywhere in it: every element is a known word.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "conform_families.h"
-#include "strbuf.h"
+#include "conform_words.h"
 
 enum {
     CASES = CONFORM_WGMMA_CASES,
@@ -21,7 +24,22 @@ enum {
 };
 
 /* Words of a case's row. */
-enum { SEED, STEPS, SCALES, A_LOW, A_HIGH, B_LOW, B_HIGH, A_STEP, B_STEP, MASKS }; /* 3 * 5 masks */
+enum {
+    SEED,
+    STEPS,
+    SCALES,
+    A_LOW,
+    A_HIGH,
+    B_LOW,
+    B_HIGH,
+    A_STEP,
+    B_STEP,
+    MASKS, /* of A, B, D */
+    METADATA = MASKS + 3 * CONFORM_MASK_WORDS,
+};
+
+enum what { DENSE, SPARSE, BITS };
+static const char *const names[] = {[DENSE] = "wgmma", [SPARSE] = "wgmma_sp", [BITS] = "wgmma_b1"};
 
 struct type {
     const char *name;
@@ -31,19 +49,22 @@ static const struct type f16 = {"f16", {16, 5, 10}}, bf16 = {"bf16", {16, 8, 7}}
                          tf32 = {"tf32", {32, 8, 23}}, f32 = {"f32", {32, 8, 23}},
                          s32 = {"s32", {32, 0, 0}};
 static const struct type fp8[2] = {{"e4m3", {8, 4, 3}}, {"e5m2", {8, 5, 2}}};
+static const struct type b1 = {"b1", {32, 0, 0}};
 static const struct type int8[2] = {{"s8", {8, 0, 0}}, {"u8", {8, 0, 0}}};
 
 struct form {
     struct type a, b, d;
-    unsigned n, k;
+    enum what what;
+    unsigned n, k, selector;
+    bool legal_metadata;
     bool a_in_registers, saturate, transpose_a, transpose_b, negate_a, negate_b, integer;
 };
 
 /* All N of every kind come round in 7 * 32 batches. */
-static struct form form_of(const struct conform_batch *batch) {
-    struct conform_random random = conform_random_of(batch, "wgmma", UINT32_MAX);
-    uint64_t kind = batch->number % 7, bits = conform_next(&random);
-    struct form form = {.n = 8 * (1 + (unsigned)(batch->number / 7 % 32))};
+static struct form form_of(const struct conform_batch *batch, enum what what) {
+    struct conform_random random = conform_random_of(batch, names[what], UINT32_MAX);
+    uint64_t kind = what == BITS ? 6 : batch->number % 7, bits = conform_next(&random);
+    struct form form = {.what = what, .n = 8 * (1 + (unsigned)(batch->number / 7 % 32))};
     bool sixteen = kind < 3;
     form.a_in_registers = bits & 1;
     form.negate_a = bits & 2;
@@ -65,37 +86,29 @@ static struct form form_of(const struct conform_batch *batch) {
         form.d = s32;
         form.n = form.n > 32 ? form.n / 16 * 16 : form.n;
     }
+    if (what == SPARSE) {
+        form.k *= 2;
+        form.selector = kind < 4 ? bits >> 8 & 1 : 0;
+        form.legal_metadata = (bits >> 9 & 3) != 0;
+    }
+    if (what == BITS) {
+        form.k = 256;
+        form.a = form.b = b1;
+        form.n = 8 * (1 + (unsigned)(batch->number % 32));
+        form.n = form.n > 32 ? form.n / 16 * 16 : form.n;
+        form.saturate = false;
+    }
     return form;
 }
 
 /* ---- the program ---- */
-
-/* %h: well mixed bits of itself. */
-static const char mix[] = "  shr.u32 %g, %h, 16;\n  xor.b32 %h, %h, %g;\n"
-                          "  mul.lo.u32 %h, %h, 0x7feb352d;\n  shr.u32 %g, %h, 15;\n"
-                          "  xor.b32 %h, %h, %g;\n  mul.lo.u32 %h, %h, 0x846ca68b;\n"
-                          "  shr.u32 %g, %h, 16;\n  xor.b32 %h, %h, %g;\n";
-
-/* One word from %h, the `salt`th, by masks %m0 .. %m4, to register %NAMEindex. */
-static void put_word(struct strbuf *out, unsigned salt, char name, unsigned index) {
-    strbuf_printf(out,
-                  "  xor.b32 %%w, %%h, %u;\n  mul.lo.u32 %%w, %%w, 0x9e3779b1;\n"
-                  "  shr.u32 %%g, %%w, 15;\n  xor.b32 %%w, %%w, %%g;\n"
-                  "  mul.lo.u32 %%w, %%w, 0x85ebca77;\n"
-                  "  shr.u32 %%g, %%w, 11;\n  xor.b32 %%w, %%w, %%g;\n"
-                  "  shr.u32 %%g, %%h, %u;\n  and.b32 %%g, %%g, %%m4;\n"
-                  "  setp.eq.u32 %%q, %%g, 0;\n  selp.b32 %%g, %%m1, %%m0, %%q;\n"
-                  "  and.b32 %%w, %%w, %%g;\n  selp.b32 %%g, %%m3, %%m2, %%q;\n"
-                  "  or.b32 %%w, %%w, %%g;\n  mov.b32 %%%c%u, %%w;\n",
-                  salt * 0x1003f, salt % 13, name, index);
-}
 
 static const char head[] =
     ".version 8.6\n.target sm_90a\n.address_size 64\n"
     ".extern .shared .align 1024 .b8 window[];\n"
     ".visible .entry k(.param .u64 p_table, .param .u64 p_out)\n.reqntid 128\n{\n"
     "  .reg .pred %p, %q, %scale;\n"
-    "  .reg .b32 %t, %i, %h, %g, %w, %end, %at, %seed, %steps, %scales, %v<4>, %m<20>, %a<4>;\n"
+    "  .reg .b32 %t, %i, %h, %g, %w, %e, %at, %seed, %steps, %scales, %v<4>, %m<20>, %a<4>;\n"
     "  .reg .b64 %row, %out, %da, %db, %sa, %sb, %x;\n"
     "  mov.u32 %t, %tid.x;\n  mov.u32 %i, %ctaid.x;\n  ld.param.u64 %row, [p_table];\n"
     "  mad.wide.u32 %row, %i, 128, %row;\n  ld.global.u32 %seed, [%row];\n"
@@ -110,14 +123,13 @@ static const char head[] =
 
 /* Fills 16-byte pieces [first, end) of the window with words of masks %m0..%m4. */
 static void put_fill(struct strbuf *out, unsigned first, unsigned end, unsigned masks) {
-    for (unsigned i = 0; i < 5; i++)
-        strbuf_printf(out, "  ld.global.u32 %%m%u, [%%row+%u];\n", i, 4 * (MASKS + masks + i));
+    conform_put_masks(out, MASKS + masks);
     strbuf_printf(out,
                   "  add.u32 %%i, %%t, %u;\nFILL%u:\n"
                   "  mad.lo.u32 %%h, %%i, 0x9e3779b1, %%seed;\n%s",
-                  first, first, mix);
+                  first, first, CONFORM_MIX);
     for (unsigned i = 0; i < 4; i++)
-        put_word(out, i + 1, 'v', i);
+        conform_put_word(out, i + 1, "v", i);
     strbuf_printf(out,
                   "  mov.u32 %%at, window;\n  mad.lo.u32 %%at, %%i, 16, %%at;\n"
                   "  st.shared.v4.b32 [%%at], {%%v0, %%v1, %%v2, %%v3};\n"
@@ -127,39 +139,49 @@ static void put_fill(struct strbuf *out, unsigned first, unsigned end, unsigned 
 
 /* D starts with words of the third masks, A's registers with words of the first. */
 static void put_registers(struct strbuf *out, const struct form *form, unsigned d_count) {
-    for (unsigned i = 0; i < 5; i++)
-        strbuf_printf(out, "  ld.global.u32 %%m%u, [%%row+%u];\n", i, 4 * (MASKS + 10 + i));
-    strbuf_printf(out, "  mad.lo.u32 %%h, %%t, 0x27d4eb2f, %%seed;\n  not.b32 %%h, %%h;\n%s", mix);
+    conform_put_masks(out, MASKS + 10);
+    strbuf_printf(out, "  mad.lo.u32 %%h, %%t, 0x27d4eb2f, %%seed;\n  not.b32 %%h, %%h;\n%s",
+                  CONFORM_MIX);
     for (unsigned i = 0; i < d_count; i++)
-        put_word(out, i + 5, 'd', i);
+        conform_put_word(out, i + 5, "d", i);
     if (!form->a_in_registers)
         return;
-    for (unsigned i = 0; i < 5; i++)
-        strbuf_printf(out, "  ld.global.u32 %%m%u, [%%row+%u];\n", i, 4 * (MASKS + i));
+    conform_put_masks(out, MASKS);
     for (unsigned i = 0; i < 4; i++)
-        put_word(out, i + 200, 'a', i);
+        conform_put_word(out, i + 200, "a", i);
+}
+
+/* Metadata of this thread; from step to step its nibbles move on by one. */
+static void put_metadata(struct strbuf *out) {
+    strbuf_puts(out, "  mad.lo.u32 %h, %t, 0x3c6ef35f, %seed;\n" CONFORM_MIX);
+    conform_put_metadata(out, METADATA);
 }
 
 static void put_mma(struct strbuf *out, const struct form *form, unsigned d_count) {
+    bool sixteen = form->a.format.bits == 16;
     strbuf_printf(out,
                   "  fence.proxy.async;\n  bar.sync 0;\n  mov.u32 %%i, 0;\nSTEP:\n"
                   "  shr.u32 %%g, %%scales, %%i;\n  and.b32 %%g, %%g, 1;\n"
                   "  setp.ne.u32 %%scale, %%g, 0;\n  wgmma.fence.sync.aligned;\n"
-                  "  wgmma.mma_async.sync.aligned.m64n%uk%u.%s.%s.%s%s {",
-                  form->n, form->k, form->d.name, form->a.name, form->b.name,
-                  form->saturate ? ".satfinite" : "");
+                  "  wgmma.mma_async%s.sync.aligned.m64n%uk%u.%s.%s.%s%s%s {",
+                  form->what == SPARSE ? ".sp" : "", form->n, form->k, form->d.name, form->a.name,
+                  form->b.name, form->saturate ? ".satfinite" : "",
+                  form->what == BITS ? ".and.popc" : "");
     for (unsigned i = 0; i < d_count; i++)
         strbuf_printf(out, "%s%%d%u", i ? "," : "", i);
-    strbuf_printf(out, "}, %s, %%db, %%scale",
-                  form->a_in_registers ? "{%a0, %a1, %a2, %a3}" : "%da");
+    strbuf_printf(out, "}, %s, %%db", form->a_in_registers ? "{%a0, %a1, %a2, %a3}" : "%da");
+    if (form->what == SPARSE)
+        strbuf_printf(out, ", %%e, %u", form->selector);
+    strbuf_puts(out, ", %scale");
     if (!form->integer)
         strbuf_printf(out, ", %d, %d", form->negate_a ? -1 : 1, form->negate_b ? -1 : 1);
-    if (form->k == 16 && !form->a_in_registers)
+    if (sixteen && !form->a_in_registers)
         strbuf_printf(out, ", %d", form->transpose_a);
-    if (form->k == 16)
+    if (sixteen)
         strbuf_printf(out, ", %d", form->transpose_b);
     strbuf_puts(out, ";\n  wgmma.commit_group.sync.aligned;\n  wgmma.wait_group.sync.aligned 0;\n"
                      "  add.u64 %da, %da, %sa;\n  add.u64 %db, %db, %sb;\n"
+                     "  shf.l.wrap.b32 %e, %e, %e, 4;\n"
                      "  add.u32 %i, %i, 1;\n  setp.lt.u32 %p, %i, %steps;\n  @%p bra STEP;\n");
 }
 
@@ -171,6 +193,10 @@ static char *program(const struct form *form, unsigned d_count) {
     put_fill(&out, 0, A_BYTES / 16, 0);
     put_fill(&out, A_BYTES / 16, WINDOW_BYTES / 16, 5);
     put_registers(&out, form, d_count);
+    if (form->what == SPARSE)
+        put_metadata(&out);
+    else
+        strbuf_puts(&out, "  mov.u32 %e, 0;\n");
     put_mma(&out, form, d_count);
     strbuf_printf(&out,
                   "  ld.param.u64 %%out, [p_out];\n  mov.u32 %%i, %%ctaid.x;\n"
@@ -186,17 +212,23 @@ static char *program(const struct form *form, unsigned d_count) {
 
 /* ---- the cases ---- */
 
-/* A descriptor whose operand of `rows` rows lies in `area_bytes` from `at_bytes` of the window on.
- */
-static uint64_t descriptor(struct conform_random *random, bool mn_major, uint32_t rows,
-                           uint32_t at_bytes, uint32_t area_bytes, uint32_t steps,
+struct area {
+    uint32_t at_bytes, bytes; /* of the window */
+    uint32_t rows, row_bytes; /* of the operand: 32 along K, 64 for B of sparse instructions */
+    bool mn_major;
+};
+
+/* A descriptor whose operand lies in the area. */
+static uint64_t descriptor(struct conform_random *random, const struct area *area, uint32_t steps,
                            uint32_t *step_pieces) {
+    const bool mn_major = area->mn_major;
+    const uint32_t rows = area->rows;
     static const uint32_t spans[4] = {16, 128, 64, 32}; /* by the layout field */
     uint32_t mode = conform_below(random, 4), span = spans[mode], inner, outer_groups, outer,
              k_step;
     uint32_t start = 16 * conform_below(random, conform_below(random, 2) ? 1 : 16);
     *step_pieces = conform_below(random, 2) ? 2 : conform_below(random, 8);
-    /* outer: groups along the rows; k_step: to the second half of K. */
+    /* outer: groups along the rows; k_step: to the next 16 bytes (or 8 elements) of K. */
     if (mn_major) {
         outer_groups = (2 * rows + span - 1) / span;
         inner = 8 * span;
@@ -210,8 +242,10 @@ static uint64_t descriptor(struct conform_random *random, bool mn_major, uint32_
              : conform_below(random, 2) ? inner
                                         : 16 * conform_below(random, 64);
     if (second)
+        used += k_step * (area->row_bytes / 16 - 1);
+    else if (area->row_bytes > span)
         used += k_step;
-    uint32_t room = (area_bytes - used) / (outer_groups > 1 ? outer_groups - 1 : 1) / 16 * 16;
+    uint32_t room = (area->bytes - used) / (outer_groups > 1 ? outer_groups - 1 : 1) / 16 * 16;
     uint32_t usual = second ? 2 * inner : inner;
     outer = conform_below(random, 2) && usual <= room ? usual
                                                       : 16 * conform_below(random, room / 16 + 1);
@@ -220,40 +254,36 @@ static uint64_t descriptor(struct conform_random *random, bool mn_major, uint32_
     uint32_t lbo = mn_major && mode != 0 ? outer : k_step;
     uint64_t base_offset =
         mode != 0 && conform_below(random, 4) == 0 ? conform_below(random, 8) : 0;
-    return (uint64_t)((at_bytes + start) / 16) | (uint64_t)(lbo / 16 & 0x3fff) << 16 |
+    return (uint64_t)((area->at_bytes + start) / 16) | (uint64_t)(lbo / 16 & 0x3fff) << 16 |
            (uint64_t)(sbo / 16 & 0x3fff) << 32 | base_offset << 49 | (uint64_t)mode << 62;
-}
-
-static void put_masks(uint32_t *words, struct conform_masks masks) {
-    words[0] = masks.keep[0];
-    words[1] = masks.keep[1];
-    words[2] = masks.set[0];
-    words[3] = masks.set[1];
-    words[4] = masks.rare;
 }
 
 static void make_case(const struct conform_batch *batch, const struct form *form, uint32_t index,
                       uint32_t words[TABLE_WORDS]) {
-    struct conform_random random = conform_random_of(batch, "wgmma", index);
+    struct conform_random random = conform_random_of(batch, names[form->what], index);
     memset(words, 0, TABLE_WORDS * sizeof *words);
     words[SEED] = (uint32_t)conform_next(&random);
     words[STEPS] = 1 + conform_below(&random, 4);
     words[SCALES] = 14 + (conform_below(&random, 4) != 0);
-    uint64_t a =
-        descriptor(&random, form->transpose_a, ROWS, 0, A_BYTES, words[STEPS], &words[A_STEP]);
-    uint64_t b = descriptor(&random, form->transpose_b, form->n, A_BYTES, B_BYTES, words[STEPS],
-                            &words[B_STEP]);
+    const struct area a_area = {0, A_BYTES, ROWS, 32, form->transpose_a};
+    const struct area b_area = {A_BYTES, B_BYTES, form->n, form->what == SPARSE ? 64 : 32,
+                                form->transpose_b};
+    uint64_t a = descriptor(&random, &a_area, words[STEPS], &words[A_STEP]);
+    uint64_t b = descriptor(&random, &b_area, words[STEPS], &words[B_STEP]);
     words[A_LOW] = (uint32_t)a;
     words[A_HIGH] = (uint32_t)(a >> 32);
     words[B_LOW] = (uint32_t)b;
     words[B_HIGH] = (uint32_t)(b >> 32);
-    put_masks(words + MASKS, conform_masks_of(&random, form->a.format));
-    put_masks(words + MASKS + 5, conform_masks_of(&random, form->b.format));
-    put_masks(words + MASKS + 10, conform_masks_of(&random, form->d.format));
+    conform_mask_words(words + MASKS, conform_masks_of(&random, form->a.format));
+    conform_mask_words(words + MASKS + 5, conform_masks_of(&random, form->b.format));
+    conform_mask_words(words + MASKS + 10, conform_masks_of(&random, form->d.format));
+    if (form->what == SPARSE)
+        words[METADATA] =
+            conform_metadata_table(&random, form->legal_metadata, form->a.format.bits == 32);
 }
 
-bool conform_wgmma_run(struct conform_batch *batch, struct host_error *error) {
-    struct form form = form_of(batch);
+static bool run(struct conform_batch *batch, enum what what, struct host_error *error) {
+    struct form form = form_of(batch, what);
     unsigned d_count = form.n / (form.d.format.bits == 16 ? 4 : 2);
     uint32_t(*table)[TABLE_WORDS] = calloc(CASES, sizeof *table);
     char *text = program(&form, d_count);
@@ -282,17 +312,31 @@ bool conform_wgmma_run(struct conform_batch *batch, struct host_error *error) {
     return good;
 }
 
-void conform_wgmma_describe(const struct conform_batch *batch, uint32_t index, char *text,
-                            size_t size) {
-    struct form form = form_of(batch);
+static void describe(const struct conform_batch *batch, enum what what, uint32_t index, char *text,
+                     size_t size) {
+    struct form form = form_of(batch, what);
     uint32_t words[TABLE_WORDS];
     make_case(batch, &form, index, words);
     snprintf(text, size,
-             "m64n%uk%u.%s.%s.%s%s, A in %s, trans %d %d, negate %d %d, steps %u of %u and %u "
+             "%s m64n%uk%u.%s.%s.%s%s, selector %u, metadata of %08x, A in %s, trans %d %d, negate "
+             "%d %d, steps %u of %u and %u "
              "pieces, scale-d %x, A %08x%08x, B %08x%08x, masks A %08x %08x %08x",
-             form.n, form.k, form.d.name, form.a.name, form.b.name,
-             form.saturate ? ".satfinite" : "", form.a_in_registers ? "registers" : "shared memory",
-             form.transpose_a, form.transpose_b, form.negate_a, form.negate_b, words[STEPS],
-             words[A_STEP], words[B_STEP], words[SCALES], words[A_HIGH], words[A_LOW],
-             words[B_HIGH], words[B_LOW], words[MASKS], words[MASKS + 2], words[MASKS + 4]);
+             names[what], form.n, form.k, form.d.name, form.a.name, form.b.name,
+             form.saturate ? ".satfinite" : "", form.selector, words[METADATA],
+             form.a_in_registers ? "registers" : "shared memory", form.transpose_a,
+             form.transpose_b, form.negate_a, form.negate_b, words[STEPS], words[A_STEP],
+             words[B_STEP], words[SCALES], words[A_HIGH], words[A_LOW], words[B_HIGH], words[B_LOW],
+             words[MASKS], words[MASKS + 2], words[MASKS + 4]);
 }
+
+#define FAMILY(name, what)                                                                         \
+    bool conform_##name##_run(struct conform_batch *batch, struct host_error *error) {             \
+        return run(batch, what, error);                                                            \
+    }                                                                                              \
+    void conform_##name##_describe(const struct conform_batch *batch, uint32_t index, char *text,  \
+                                   size_t size) {                                                  \
+        describe(batch, what, index, text, size);                                                  \
+    }
+FAMILY(wgmma, DENSE)
+FAMILY(wgmma_sp, SPARSE)
+FAMILY(wgmma_b1, BITS)
