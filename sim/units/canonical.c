@@ -3,14 +3,15 @@
  *
  *   major mode      run (contiguous)  next run  line to line  lines a group  next group
  *   K     none      16 bytes of k     LBO       16            8 mn           SBO
- *   K     swizzled  all of k          -         W             8 mn           SBO
+ *   K     swizzled  W bytes of k      LBO       W             8 mn           SBO
  *   MN    none      16 bytes of mn    SBO       16            8 k            LBO
  *   MN    swizzled  W bytes of mn     LBO       W             G k            SBO
  *
  * LBO and SBO change places between the two MN rows. The sum of these is the address that the
  * mode's xor acts on; the matrix base offset moves only the bits that select the xor. Manual:
  * tcgen05 "Canonical layouts", wgmma "Strides" (PTX ISA 9.0); oracle README section 2; H200
- * observation 51. Not modelled: absolute LBO (sm_103a). */
+ * observation 51. A next run of K-major is there for a B of sparse wgmma only, whose 64 bytes of k
+ * are more than W = 32 (traces/silicon/observations.md). Not modelled: absolute LBO (sm_103a). */
 #include "canonical.h"
 
 #include <assert.h>
@@ -18,7 +19,7 @@
 
 #include "bits.h"
 
-enum { CHUNK_BYTES = 16, BASE_OFFSET_UNIT = 128, NO_RUN_SHIFT = 31 };
+enum { CHUNK_BYTES = 16, BASE_OFFSET_UNIT = 128 };
 
 static const char *const error_texts[CANONICAL_ERROR_COUNT] = {
     [CANONICAL_OK] = "the layout is legal",
@@ -69,13 +70,12 @@ enum canonical_error canonical_prepare(const struct smem_desc *desc, enum canoni
         .xor_shift = rule->shift,
         .xor_mask = rule->mask,
     };
+    for (uint32_t bytes = CHUNK_BYTES; bytes < rule->span_bytes; bytes *= 2)
+        layout->run_shift++;
     if (major == CANONICAL_K) {
-        layout->run_shift = swizzled ? NO_RUN_SHIFT : 4;
-        layout->run_stride_bytes = swizzled ? 0 : desc->lbo_bytes;
+        layout->run_stride_bytes = desc->lbo_bytes;
         layout->group_stride_bytes = desc->sbo_bytes;
     } else {
-        for (uint32_t bytes = CHUNK_BYTES; bytes < rule->span_bytes; bytes *= 2)
-            layout->run_shift++;
         layout->run_stride_bytes = swizzled ? desc->lbo_bytes : desc->sbo_bytes;
         layout->group_stride_bytes = swizzled ? desc->sbo_bytes : desc->lbo_bytes;
         if (atom_32b != (element == CANONICAL_32BIT))

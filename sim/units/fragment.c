@@ -12,8 +12,8 @@
  * 8-15. wgmma adds 16 rows per warp.
  *
  * Manual: wgmma and mma "Matrix fragments", ldmatrix, stmatrix, movmatrix (PTX ISA 9.0); oracle
- * wgmma_d_frag, wgmma_a_frag, ldsm_stsm. Not modelled: sparse metadata. Other shapes of mma.sync,
- * and wmma: mma_fragment.c. */
+ * wgmma_d_frag, wgmma_a_frag, ldsm_stsm. Sparse A's metadata: mma_sparse.c. Other shapes of
+ * mma.sync, and wmma: mma_fragment.c. */
 #include "fragment.h"
 
 #include <assert.h>

@@ -13,7 +13,8 @@
  * There is no other rounding, no sticky bit, no order. F, the number of fused terms, the exponent
  * of a zero term and the conversion are one table row per kind. Facts: PTX ISA 9.0 "tcgen05.mma",
  * "wgmma.mma_async", "mma"; oracle mma-arith (hw-H200-all and the other hw files decide where
- * sources differ). Not modelled: block scaling, sparsity, f64, s4 and b1, m8n8k4. */
+ * sources differ). What a sparse A drops is no term at all (mma_sparse.c).
+ * Not modelled: block scaling; not here: f64, s4 and b1, m8n8k4. */
 #include "mma.h"
 
 #include <stddef.h>

@@ -12,7 +12,8 @@
  * and A and B change places.
  *
  * Facts: manual, "Matrix fragments for mma..."; H200 for wmma (oracle warp/hw-H200-wmma-layouts),
- * whose fragments the manual leaves open. Not modelled: sparse A and its metadata. */
+ * whose fragments the manual leaves open. The kept elements of a sparse A are in registers as those
+ * of a dense A of half the K; metadata: mma_sparse.c. */
 #include "mma_fragment.h"
 
 #include <assert.h>
