@@ -7,9 +7,9 @@
  * What ptxas 13.0 makes of forms that the chip lacks is kept, since rounding shows it (H200, oracle
  * mma-arith and warp/hw-H200-warp-mma): fp8 is two f16 instructions and an IEEE add, wmma.m16n16k8
  * on tf32 two instructions of k4, and wmma's mixed f16 and f32 accumulators are converted before
- * or after an f32 instruction. Of wmma's f16 fragments, which hold elements twice, the lower
- * registers count. A B200 is taken to do the same: known of f16, bf16 and fp8, unknown of tf32
- * m16n16k8 and of m8n8k4. */
+ * or after an f32 instruction. Sparse fp8 is the same over what A keeps. Of wmma's f16 fragments,
+ * which hold elements twice, the lower registers count. A B200 is taken to do the same: known of
+ * f16, bf16 and fp8, unknown of tf32 m16n16k8 and of m8n8k4. */
 #include "mma_warp.h"
 
 #include <stdio.h>
@@ -238,11 +238,50 @@ static void convert(uint32_t (*c)[ROWS], uint32_t rows, uint32_t columns, bool t
                 to_f32 ? num_f16_to_f32((uint16_t)c[row][col]) : num_f16_from_f32(c[row][col]);
 }
 
+static void multiply(const struct mma_warp *form, struct scratch *s) {
+    switch (form->unit) {
+    case MMA_WARP_F8: multiply_f8(form, s); break;
+    case MMA_WARP_SUB_BYTE: multiply_sub_byte(form, s); break;
+    case MMA_WARP_BITS: multiply_bits(form, s); break;
+    default: multiply_tile(form, s); break;
+    }
+}
+
+/* Row by row of A: each meets the elements of B that its metadata names. */
+static void multiply_sparse(const struct warp *w, const struct xinsn *x, struct scratch *s) {
+    const struct mma_warp *form = x->data;
+    struct mma_warp of_row = *form;
+    uint8_t b[ROWS * K_BYTES], kept[MMA_SPARSE_KEPT_MAX];
+    uint32_t metadata[MMA_SPARSE_LANES], c[ROWS][ROWS];
+    for (unsigned lane = 0; lane < WARP_LANES; lane++)
+        metadata[lane] = (uint32_t)xop_lane(w, &x->ops[4], lane);
+    of_row.m = 1;
+    of_row.k = of_row.k_step = form->k / 2;
+    memcpy(b, s->b, sizeof b);
+    memcpy(c, s->c, sizeof c);
+    for (uint32_t row = 0; row < form->m; row++) {
+        mma_sparse_row(&form->sparse, metadata, row, kept);
+        for (uint32_t column = 0; column < form->n; column++)
+            mma_sparse_pick(&form->sparse, b + (size_t)column * K_BYTES, kept,
+                            s->b + (size_t)column * K_BYTES);
+        memmove(s->a, s->a + (size_t)row * K_BYTES, K_BYTES);
+        memcpy(s->c[0], c[row], sizeof c[row]);
+        multiply(&of_row, s);
+        memcpy(c[row], s->c[0], sizeof c[row]);
+    }
+    memcpy(s->c, c, sizeof c);
+}
+
 static enum step mma_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
     const struct mma_warp *form = x->data;
     enum step step;
     if (!mma_warp_full(w, x, mask, &step))
         return step;
+    if (form->bad_selector)
+        return warp_fault(w, x, FAULT_ILLEGAL_INSTRUCTION, mask,
+                          "sparsity selector %u, but the metadata of this shape is in half of the "
+                          "lanes: 0 or 1",
+                          form->sparse.selector);
     struct scratch *s = scratch_of(w);
     if (s == NULL)
         return warp_fault(w, x, FAULT_NO_MEMORY, mask, "the host has no memory left");
@@ -251,12 +290,10 @@ static enum step mma_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
     move_accumulator(w, &x->ops[3], &form->c, form->c_type == PTX_F16, s->c, true);
     if (form->c_type == PTX_F16 && form->d_type == PTX_F32)
         convert(s->c, form->m, form->n, true);
-    switch (form->unit) {
-    case MMA_WARP_F8: multiply_f8(form, s); break;
-    case MMA_WARP_SUB_BYTE: multiply_sub_byte(form, s); break;
-    case MMA_WARP_BITS: multiply_bits(form, s); break;
-    default: multiply_tile(form, s); break;
-    }
+    if (form->is_sparse)
+        multiply_sparse(w, x, s);
+    else
+        multiply(form, s);
     if (form->c_type == PTX_F32 && form->d_type == PTX_F16)
         convert(s->c, form->m, form->n, false);
     move_accumulator(w, &x->ops[0], &form->d, form->d_type == PTX_F16, s->c, false);
@@ -330,7 +367,9 @@ static const struct mma_arith *arith_of(const struct mma_warp *form) {
     return mma_arith_find(kind, element_type(form->a_type), element_type(form->b_type), acc);
 }
 
-exec_fn *mma_warp_prepare(struct decode *d, struct xinsn *x, bool wmma, const uint8_t types[4]) {
+exec_fn *mma_warp_prepare(struct decode *d, struct xinsn *x, enum mma_warp_opcode opcode,
+                          const uint8_t types[4]) {
+    bool wmma = opcode == MMA_WARP_WMMA;
     struct mma_warp *form = arena_alloc(d->arena, sizeof *form, _Alignof(struct mma_warp));
     if (form == NULL)
         return decode_unsupported(d, x, "the host has no memory left");
@@ -347,10 +386,17 @@ exec_fn *mma_warp_prepare(struct decode *d, struct xinsn *x, bool wmma, const ui
     form->k_step = wmma && form->a_type == PTX_TF32 ? 4 : form->k;
     if (form->unit == MMA_WARP_TILE || form->unit == MMA_WARP_F8)
         form->arith = arith_of(form);
+    form->is_sparse = opcode == MMA_WARP_SPARSE;
     struct mma_fragment_shape shape = {MMA_FRAGMENT_A, wmma && form->a_type == PTX_F16,
                                        form->m,        form->n,
                                        form->k,        ptx_type_bits(form->a_type)};
+    if (form->is_sparse) {
+        form->sparse = (struct mma_sparse){shape.element_bits, form->k, (uint32_t)x->ops[5].imm};
+        form->bad_selector = form->sparse.selector >= mma_sparse_selectors(&form->sparse);
+        shape.k /= 2;
+    }
     form->a = mma_fragment_find(&shape);
+    shape.k = form->k;
     shape.role = MMA_FRAGMENT_B;
     form->b = mma_fragment_find(&shape);
     shape.role = MMA_FRAGMENT_C;

@@ -3,6 +3,7 @@
 
 #include "mma.h"
 #include "mma_fragment.h"
+#include "mma_sparse.h"
 #include "num_round.h"
 #include "warp.h"
 
@@ -23,14 +24,20 @@ struct mma_warp {
     uint32_t m, n, k;
     uint32_t k_step; /* elements that one tensor core instruction takes */
     bool saturate, bits_and;
+    bool is_sparse; /* k is that of B: A has half of it */
+    struct mma_sparse sparse;
+    bool bad_selector;    /* ptxas takes it, silicon does not */
     enum num_round round; /* f64 */
     const struct mma_arith *arith;
     struct mma_fragment a, b, c, d;
 };
 
+enum mma_warp_opcode { MMA_WARP_SYNC, MMA_WARP_SPARSE, MMA_WARP_WMMA };
+
 /* Reads shape, types and modifiers; the types are given because wmma leaves those of A and B out
- * for f16. Sets x->data. Operands are D, A, B, C. */
-exec_fn *mma_warp_prepare(struct decode *d, struct xinsn *x, bool wmma, const uint8_t types[4]);
+ * for f16. Sets x->data. Operands are D, A, B, C, and metadata and selector if sparse. */
+exec_fn *mma_warp_prepare(struct decode *d, struct xinsn *x, enum mma_warp_opcode opcode,
+                          const uint8_t types[4]);
 
 /* True when the warp's 32 lanes execute the instruction together; else *step is what to return. */
 bool mma_warp_full(struct warp *w, const struct xinsn *x, uint32_t mask, enum step *step);

@@ -3,7 +3,7 @@
  * ptxas 13.0 writes it out per element as a0*b0, fma.rn with k = 1, 2, 3, and add.rn of c, all in
  * f32, and at the end a conversion when D is f16 (H200, oracle warp/hw-H200-warp-mma).
  *
- * Not modelled: mma.sp, kind::f8f6f4. */
+ * Not modelled: kind::f8f6f4. */
 #include "mma_warp.h"
 #include "num_half.h"
 
@@ -102,7 +102,7 @@ exec_select op_mma_sync;
 exec_fn *op_mma_sync(struct decode *d, struct xinsn *x) {
     const struct ir_insn *ir = x->ir;
     if (!ir_has(ir, QUAL_M8N8K4) || ir->types[1] != PTX_F16)
-        return mma_warp_prepare(d, x, false, ir->types);
+        return mma_warp_prepare(d, x, MMA_WARP_SYNC, ir->types);
     struct quad_form *form = arena_alloc(d->arena, sizeof *form, _Alignof(struct quad_form));
     if (form == NULL)
         return decode_unsupported(d, x, "the host has no memory left");
@@ -112,4 +112,9 @@ exec_fn *op_mma_sync(struct decode *d, struct xinsn *x) {
                                .d_is_f16 = ir->types[0] == PTX_F16};
     x->data = form;
     return quad_fn;
+}
+
+exec_select op_mma_sp;
+exec_fn *op_mma_sp(struct decode *d, struct xinsn *x) {
+    return mma_warp_prepare(d, x, MMA_WARP_SPARSE, x->ir->types);
 }

@@ -13,7 +13,7 @@
  * (wgmma_touch.h); A in registers is taken at issue. wgmma.fence has nothing to do: operations of a
  * warpgroup are in order here.
  *
- * Not modelled: sparse A, b1. */
+ * Sparse A takes its metadata at issue too. What a mma_async does is wgmma_multiply.c's. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,28 +21,17 @@
 #include "cta.h"
 #include "fragment.h"
 #include "int_lanes.h"
-#include "mma.h"
-#include "mma_tile.h"
 #include "operand_gather.h"
+#include "wgmma_multiply.h"
 #include "wgmma_touch.h"
 
 enum {
-    WARPS = 4,
-    ROWS = 64,
-    MAX_N = 256,
-    K_BYTES = 32,
+    WARPS = WGMMA_WARPS,
+    ROWS = WGMMA_ROWS,
+    MAX_N = WGMMA_MAX_N,
     A_REGS = 4,
     SLOTS = 64,  /* how far one warp may be ahead of the slowest */
     GROUPS = 64, /* commit groups that may be pending */
-};
-
-/* Fixed by the instruction's words. */
-struct wgmma_form {
-    enum mma_kind kind;
-    enum mma_type a_type, b_type;
-    enum mma_acc acc;
-    uint32_t n, k;
-    bool a_in_registers, saturate, negate_a, negate_b, transpose_a, transpose_b;
 };
 
 /* One instruction that warps of the group have issued. */
@@ -55,6 +44,7 @@ struct wgmma_slot {
     uint8_t arrived;           /* bit per warp */
     uint8_t *registers[WARPS]; /* of the frames that issued it */
     uint32_t a[WARPS][A_REGS][WARP_LANES];
+    uint32_t metadata[WARPS][WARP_LANES];
 };
 
 struct wgmma_group {
@@ -65,41 +55,18 @@ struct wgmma_group {
         uint64_t count;
         uint64_t upto[GROUPS]; /* instructions before the nth commit */
     } committed[WARPS];
-    uint8_t a_bytes[ROWS * K_BYTES], b_bytes[MAX_N * K_BYTES];
+    struct wgmma_operands operands;
     uint32_t d[ROWS][MAX_N];
     struct wgmma_slot resident; /* insn and registers of the D that is in d; insn NULL: none */
     uint8_t prepared[];
 };
 
 static struct wgmma_group *group_of(struct cta *cta, uint32_t warp) {
-    size_t size = sizeof(struct wgmma_group) + mma_operand_bytes(ROWS, MMA_K_MAX) +
-                  mma_operand_bytes(MAX_N, MMA_K_MAX) + 3 * MMA_STORAGE_ALIGN;
+    size_t size = sizeof(struct wgmma_group) + wgmma_storage_bytes();
     return cta_thread_data(cta, THREAD_WGMMA, warp / WARPS * WARPS, 0, (uint32_t)size);
 }
 
-static uint8_t *align_storage(uint8_t *p) {
-    uintptr_t at = (uintptr_t)p;
-    return p + (MMA_STORAGE_ALIGN - at % MMA_STORAGE_ALIGN) % MMA_STORAGE_ALIGN;
-}
-
 /* ---- the operation ---- */
-
-static bool gather(struct cta *cta, const struct async_op *op, uint64_t word, const char *name,
-                   bool transposed, enum mma_type type, uint32_t rows, uint32_t k, uint8_t *out) {
-    struct gather_operand operand = {
-        .arch = SMEM_DESC_SM90,
-        .desc = word,
-        .name = name,
-        .transposed = transposed,
-        .element = mma_type_bytes(type) == 4   ? CANONICAL_32BIT
-                   : mma_type_bytes(type) == 2 ? CANONICAL_16BIT
-                                               : CANONICAL_8BIT,
-        .rows = rows,
-        .k = k,
-        .row_bytes = K_BYTES,
-    };
-    return operand_gather(cta, op, &operand, out);
-}
 
 static void a_from_registers(const struct wgmma_form *form, const struct wgmma_slot *slot,
                              uint8_t *out) {
@@ -110,8 +77,45 @@ static void a_from_registers(const struct wgmma_form *form, const struct wgmma_s
                 struct fragment_place at = fragment_wgmma_a(8 * bytes, thread, reg, sub);
                 uint32_t word = slot->a[thread / WARP_LANES][reg][thread % WARP_LANES];
                 word >>= sub * 8 * bytes;
-                memcpy(out + at.row * K_BYTES + at.col * bytes, &word, bytes);
+                memcpy(out + at.row * WGMMA_A_ROW_BYTES + at.col * bytes, &word, bytes);
             }
+}
+
+static enum canonical_element element_of(enum mma_type type) {
+    unsigned bytes = mma_type_bytes(type);
+    return bytes == 4 ? CANONICAL_32BIT : bytes == 2 ? CANONICAL_16BIT : CANONICAL_8BIT;
+}
+
+/* A and B as rows. */
+static bool gather(struct cta *cta, const struct async_op *op, const struct wgmma_form *form,
+                   const struct wgmma_slot *slot, struct wgmma_operands *out) {
+    uint32_t k = mma_type_k(form->a_type);
+    struct gather_operand a = {
+        .arch = SMEM_DESC_SM90,
+        .desc = slot->a_desc,
+        .name = "A",
+        .transposed = form->transpose_a,
+        .element = element_of(form->a_type),
+        .rows = ROWS,
+        .k = k,
+        .row_bytes = WGMMA_A_ROW_BYTES,
+    };
+    struct gather_operand b = {
+        .arch = SMEM_DESC_SM90,
+        .desc = slot->b_desc,
+        .name = "B",
+        .transposed = form->transpose_b,
+        .element = element_of(form->b_type),
+        .rows = form->n,
+        .k = form->is_sparse ? 2 * k : k,
+        .row_bytes = WGMMA_B_ROW_BYTES,
+    };
+    if (form->a_in_registers)
+        a_from_registers(form, slot, out->a);
+    else if (!operand_gather(cta, op, &a, out->a))
+        return false;
+    memcpy(out->metadata, slot->metadata, sizeof out->metadata);
+    return operand_gather(cta, op, &b, out->b);
 }
 
 /* Register `reg` of the D list as warp `warp` issued it. */
@@ -216,38 +220,10 @@ static bool effect(struct cta *cta, struct async_op *op) {
     uint64_t number;
     memcpy(&number, op->payload.bytes, sizeof number);
     struct wgmma_slot *slot = &group->slots[number % SLOTS];
-    if (form->a_in_registers)
-        a_from_registers(form, slot, group->a_bytes);
-    else if (!gather(cta, op, slot->a_desc, "A", form->transpose_a, form->a_type, ROWS, form->k,
-                     group->a_bytes))
+    if (!gather(cta, op, form, slot, &group->operands))
         return false;
-    if (!gather(cta, op, slot->b_desc, "B", form->transpose_b, form->b_type, form->n, form->k,
-                group->b_bytes))
-        return false;
-    const struct mma_engine *engine = mma_engine_best();
-    struct mma_operand a, b;
-    uint8_t *a_storage = align_storage(group->prepared);
-    uint8_t *b_storage = align_storage(a_storage + mma_operand_bytes(ROWS, MMA_K_MAX));
-    mma_operand_prepare(engine, &a,
-                        &(struct mma_operand_desc){MMA_ROLE_A, form->a_type, ROWS, form->k,
-                                                   group->a_bytes, K_BYTES, form->negate_a},
-                        a_storage);
-    mma_operand_prepare(engine, &b,
-                        &(struct mma_operand_desc){MMA_ROLE_B, form->b_type, form->n, form->k,
-                                                   group->b_bytes, K_BYTES, form->negate_b},
-                        b_storage);
-    uint32_t *rows[ROWS];
-    for (uint32_t row = 0; row < ROWS; row++)
-        rows[row] = group->d[row];
     load_d(group, slot);
-    mma_tile(&(struct mma_tile){
-        .arith = mma_arith_find(form->kind, form->a_type, form->b_type, form->acc),
-        .a = &a,
-        .b = &b,
-        .row_count = ROWS,
-        .d_rows = rows,
-        .c_rows = slot->accumulate ? (const uint32_t *const *)rows : NULL,
-        .saturate = form->saturate});
+    wgmma_multiply(form, &group->operands, group->prepared, group->d, slot->accumulate);
     return true;
 }
 
@@ -273,7 +249,7 @@ static bool bring(struct warp *w, const struct xinsn *x, uint32_t mask, struct w
     const struct wgmma_form *form = x->data;
     uint64_t a_desc = 0, b_desc;
     uint32_t member = w->index % WARPS;
-    uint32_t accumulate = xop_pred(w, &x->ops[3]) & mask;
+    uint32_t accumulate = xop_pred(w, &x->ops[form->is_sparse ? 5 : 3]) & mask;
     if ((!form->a_in_registers && !uniform(w, x, &x->ops[1], mask, &a_desc)) ||
         !uniform(w, x, &x->ops[2], mask, &b_desc))
         return false;
@@ -293,6 +269,8 @@ static bool bring(struct warp *w, const struct xinsn *x, uint32_t mask, struct w
     slot->registers[member] = w->base[0];
     for (unsigned reg = 0; form->a_in_registers && reg < A_REGS; reg++)
         memcpy(slot->a[member][reg], xop_u32(w, &x->ops[1].elems[reg]), sizeof slot->a[0][0]);
+    for (unsigned lane = 0; form->is_sparse && lane < WARP_LANES; lane++)
+        slot->metadata[member][lane] = (uint32_t)xop_lane(w, &x->ops[3], lane);
     slot->arrived |= (uint8_t)(1u << member);
     return true;
 }
@@ -452,6 +430,8 @@ exec_fn *op_wgmma_mma(struct decode *d, struct xinsn *x) {
                                           : MMA_ACC_S32;
     form->kind = kind_of(form->a_type);
     form->a_in_registers = x->ops[1].kind == XOP_VECTOR;
+    form->is_bits = ir->types[1] == PTX_B1;
+    form->is_sparse = strcmp(isa_row((enum isa_form)ir->form)->opcode, "wgmma.mma_async.sp") == 0;
     form->saturate = ir_has(ir, QUAL_SATFINITE);
     uint32_t registers = 0;
     if (read_shape(ir, form))
@@ -459,7 +439,11 @@ exec_fn *op_wgmma_mma(struct decode *d, struct xinsn *x) {
     if (x->ops[0].elem_count != registers)
         return decode_unsupported(d, x, "D of this shape is %u registers, found %u", registers,
                                   x->ops[0].elem_count);
-    unsigned next = 4;
+    unsigned next = form->is_sparse ? 6 : 4;
+    if (form->is_sparse)
+        form->sparse = (struct mma_sparse){.element_bits = 8 * mma_type_bytes(form->a_type),
+                                           .k = form->k,
+                                           .selector = (uint32_t)x->ops[4].imm};
     if (form->kind != MMA_WGMMA_I8) {
         form->negate_a = x->ops[next++].imm != 1;
         form->negate_b = x->ops[next++].imm != 1;

@@ -201,5 +201,5 @@ exec_fn *op_wmma_store(struct decode *d, struct xinsn *x) {
 exec_fn *op_wmma_mma(struct decode *d, struct xinsn *x) {
     const uint8_t *types = x->ir->types;
     const uint8_t half[4] = {types[0], PTX_F16, PTX_F16, types[1]};
-    return mma_warp_prepare(d, x, true, x->ir->type_count == 2 ? half : types);
+    return mma_warp_prepare(d, x, MMA_WARP_WMMA, x->ir->type_count == 2 ? half : types);
 }

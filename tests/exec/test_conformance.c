@@ -63,6 +63,9 @@ FAMILY(bulk, 2048)
 FAMILY(tma_load, 2048)
 FAMILY(tma_store, 2048)
 FAMILY(wgmma, 1792)
+FAMILY(wgmma_sp, 1792)
+FAMILY(wgmma_b1, 1024)
+FAMILY(mma_sp, 3584)
 
 /* A record that was cut, is of something else or was changed is said so, and no answers come. */
 Test(conformance, bad_records) {
