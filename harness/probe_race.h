@@ -4,14 +4,14 @@
 #include "probe_layout.h"
 #include "run.h"
 
-/* Whether what smem probes read races with what the kernel writes: found out while the simulator
- * runs the launch. A race that is found is one: no synchronisation that was executed orders the
- * write and the read. What is not found may be one all the same (in another interleaving; where
- * warps synchronise about something else; where lanes of one warp do). */
+/* Whether what smem and global probes read races with what the kernel writes: found out while the
+ * simulator runs the launch. A race that is found is one: no synchronisation that was executed
+ * orders the write and the read. What is not found may be one all the same (in another
+ * interleaving; where warps synchronise about something else; where lanes of one warp do). */
 
 struct probe_race;
 
-/* Begins to watch a launch; NULL when nothing is to be watched: no smem probe, a GPU, no memory. */
+/* Begins to watch a launch; NULL when nothing is to be watched: no such probe, a GPU, no memory. */
 struct probe_race *probe_race_begin(const struct run *run, const struct probe_layout *layout);
 /* The launch is over. */
 void probe_race_end(struct probe_race *race, const struct run *run);

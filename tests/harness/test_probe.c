@@ -176,7 +176,7 @@ Test(probe, the_kernel_computes_what_it_computed) {
     cr_assert_eq(run_probes("", ""), 0);
     cr_assert_eq(siltwin("run t.trace -o plain.rec --quiet"), 0);
     cr_assert_eq(run_probes("probe E event of *\nprobe R regs %t %x %p at m:12\n"
-                            "probe S smem 0..128 at m:20\nprobe G global X[0..128] at m:20",
+                            "probe S smem 0..128 at m:20\nprobe G global X[64..128] at m:20",
                             ""),
                  0, "%s%s", dir.output, dir.errors);
     char *probed = workdir_read(&dir, "t.rec");

@@ -94,10 +94,11 @@ Test(probe_race, what_nothing_orders_is_a_finding) {
 
 Test(probe_race, a_race_says_where_and_is_not_compared) {
     cr_assert_eq(run_kernel(STORE, "", ""), 1);
-    cr_expect(strstr(dir.errors,
-                     "k.trace:5:1: error: race: probe S reads shared memory at k.ptx:9 while the "
-                     "kernel may write it at line 8: shared address 0x400, launch 1, cta 0;"),
-              "%s", dir.errors);
+    cr_expect(
+        strstr(dir.errors,
+               "k.trace:5:1: error: race: probe S reads memory at k.ptx:9 that the kernel may "
+               "write at the same time at line 8: shared address 0x400, launch 1, cta 0;"),
+        "%s", dir.errors);
     rename(workdir_file(&dir, "k.rec"), workdir_file(&dir, "a.rec"));
     cr_assert_eq(run_kernel(STORE, "", "--json --policy lazy"), 1);
     cr_expect(strstr(dir.output, "\"probe.race\""), "%s", dir.output);
@@ -120,4 +121,40 @@ Test(probe_race, what_cannot_be_told_is_said) {
     cr_expect(strstr(dir.output, "probe S: whether it races at line 10 is not known, the kernel "
                                  "loads on that line too"),
               "%s", dir.output);
+}
+
+/* Global memory: warps of a CTA as above; CTAs only where none can wait for another. */
+Test(probe_race, global_memory) {
+    static const struct {
+        const char *before, *behind;
+        bool races;
+        int ctas;
+    } cases[] = {
+        {"", "", false, 1},
+        {"@%p st.global.u32 [%x+4], %t;", "", true, 1},
+        {"@%p st.global.u32 [%x+4], %t; bar.sync 0;", "", false, 1},
+        {"@%p st.global.u32 [%x+64], %t;", "", false, 1},
+        {"", "@%p st.global.u32 [%x], %t;", true, 1},
+        {"", "bar.sync 0; @%p st.global.u32 [%x], %t;", false, 1},
+        /* The other CTA. */
+        {"mov.u32 %w, %ctaid.x; setp.eq.u32 %p, %w, 1; @%p st.global.u32 [%x], %t; bar.sync 0;", "",
+         true, 2},
+        {"mov.u32 %w, %ctaid.x; setp.eq.u32 %p, %w, 1; @%p st.global.u32 [%x], %t; bar.sync 0; "
+         "ld.acquire.gpu.global.u32 %n, [%x+128];",
+         "", false, 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        run_kernel(cases[i].before, cases[i].behind, "");
+        char trace[512];
+        snprintf(trace, sizeof trace,
+                 "siltwin 1\ndevice h200\nmodule m k.ptx\nbuffer X u32 [64] iota\n"
+                 "probe G global X[0..8] at m:9 by warp 0\nlaunch m.k grid %d block 64 args &X\n",
+                 cases[i].ctas);
+        workdir_write(&dir, "k.trace", trace);
+        const int status = workdir_siltwin(&dir, "run k.trace --quiet");
+        cr_expect_eq(status, cases[i].races, "%s / %s: exit %d\n%s", cases[i].before,
+                     cases[i].behind, status, dir.errors);
+        cr_expect_eq(strstr(dir.errors, "race: probe G reads memory at k.ptx:9") != NULL,
+                     cases[i].races, "%s / %s:\n%s", cases[i].before, cases[i].behind, dir.errors);
+    }
 }
