@@ -33,10 +33,15 @@ static bool encode_map(const struct driver *driver, const struct isa_map *map,
         if (i + 1 < map->rank)
             desc.stride_bytes[i] = map->stride_bytes[i];
     }
+    struct tensormap_im2col im2col = {.channels = map->channels, .pixels = map->pixels};
+    memcpy(im2col.lower_corner, map->lower, sizeof map->lower);
+    memcpy(im2col.upper_corner, map->upper, sizeof map->upper);
     CUtensorMap encoded;
-    CUresult code = tensormap_encode(driver, &desc, &encoded);
+    CUresult code = map->channels == 0 ? tensormap_encode(driver, &desc, &encoded)
+                                       : tensormap_encode_im2col(driver, &desc, &im2col, &encoded);
     memcpy(bytes, &encoded, sizeof encoded);
-    return result_check(error, "cuTensorMapEncodeTiled", code);
+    return result_check(
+        error, map->channels == 0 ? "cuTensorMapEncodeTiled" : "cuTensorMapEncodeIm2col", code);
 }
 
 /* Allocates parameter `index` and writes what it starts with. */

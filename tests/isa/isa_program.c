@@ -168,34 +168,55 @@ static const char *read_data(struct isa_param *param, char *rest) {
     return NULL;
 }
 
+/* Puts a number into the list that the word before it names; false where there is no room. */
+static bool put_in_map(struct isa_map *map, const char *list, const char *word,
+                       unsigned counts[5]) {
+    enum { STRIDE, BOX, LOWER, UPPER };
+    long long value = strtoll(word, NULL, 0);
+    if (strcmp(list, "dim") == 0 && map->rank < 5)
+        map->dim[map->rank++] = (uint64_t)value;
+    else if (strcmp(list, "stride") == 0 && counts[STRIDE] < 4)
+        map->stride_bytes[counts[STRIDE]++] = (uint64_t)value;
+    else if (strcmp(list, "box") == 0 && counts[BOX] < 5)
+        map->box[counts[BOX]++] = (uint32_t)value;
+    else if (strcmp(list, "lower") == 0 && counts[LOWER] < 3)
+        map->lower[counts[LOWER]++] = (int)value;
+    else if (strcmp(list, "upper") == 0 && counts[UPPER] < 3)
+        map->upper[counts[UPPER]++] = (int)value;
+    else if (strcmp(list, "channels") == 0)
+        map->channels = (uint32_t)value;
+    else if (strcmp(list, "pixels") == 0)
+        map->pixels = (uint32_t)value;
+    else if (strcmp(list, "swizzle") == 0)
+        map->swizzle = (unsigned)value;
+    else if (strcmp(list, "of") == 0)
+        map->of = (unsigned)value;
+    else
+        return false;
+    return true;
+}
+
 /* TYPE dim D.. stride S.. box B.. swizzle 0..3 of BUFFER: numbers go to the list of the last word.
- */
+ * lower L.. upper U.. channels C pixels P in place of the box: an im2col map. */
 static const char *read_map(struct isa_map *map, char *rest) {
     const char *type = next_word(&rest);
     while (MAP_TYPES[map->type] != NULL && strcmp(MAP_TYPES[map->type], type) != 0)
         map->type++;
     if (MAP_TYPES[map->type] == NULL)
         return "a type of tensor map elements is expected";
-    unsigned strides = 0, boxes = 0;
+    unsigned counts[5] = {0};
     const char *list = "";
     for (char *word = next_word(&rest); *word; word = next_word(&rest)) {
-        unsigned long value = strtoul(word, NULL, 0);
         if (isalpha((unsigned char)word[0]))
             list = word;
-        else if (strcmp(list, "dim") == 0 && map->rank < 5)
-            map->dim[map->rank++] = value;
-        else if (strcmp(list, "stride") == 0 && strides < 4)
-            map->stride_bytes[strides++] = value;
-        else if (strcmp(list, "box") == 0 && boxes < 5)
-            map->box[boxes++] = (uint32_t)value;
-        else if (strcmp(list, "swizzle") == 0)
-            map->swizzle = (unsigned)value;
-        else if (strcmp(list, "of") == 0)
-            map->of = (unsigned)value;
-        else
-            return "a tensor map has dim, stride, box, swizzle, of";
+        else if (!put_in_map(map, list, word, counts))
+            return "a tensor map has dim, stride, box, swizzle, of; or lower, upper, channels, "
+                   "pixels for the box";
     }
-    return map->rank == boxes && map->rank == strides + 1 ? NULL : "dim, stride and box disagree";
+    bool good = map->channels == 0
+                    ? map->rank == counts[1]
+                    : counts[1] == 0 && map->rank == counts[2] + 2 && counts[3] == counts[2];
+    return good && map->rank == counts[0] + 1 ? NULL : "dim, stride and box or corners disagree";
 }
 
 static const char *read_param(struct isa_program *program, enum isa_param_kind kind, char *rest) {

@@ -30,11 +30,14 @@ struct isa_values {
     bool *any;
 };
 
-/* A tensor map over the buffer of parameter `of`; dimension 0 is the innermost. */
+/* A tensor map over the buffer of parameter `of`; dimension 0 is the innermost. With channels it is
+ * an im2col map and has no box. */
 struct isa_map {
     unsigned type, rank, swizzle, of;
     uint64_t dim[5], stride_bytes[4];
     uint32_t box[5];
+    int lower[3], upper[3];
+    uint32_t channels, pixels;
 };
 
 enum isa_param_kind { ISA_IN, ISA_OUT, ISA_INOUT, ISA_MAP, ISA_ARG };
