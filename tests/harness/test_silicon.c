@@ -181,12 +181,12 @@ Test(silicon, dry_run_goes_on_behind_a_failure) {
     SAYS("skipped   b_other");
     SAYS("recorded  d_good");
     snprintf(command, sizeof command,
-             DRY SIMULATOR " --out %s/out --traces %s --parts traces --limit 3", folder, folder);
+             DRY SIMULATOR " --out %s/out --traces %s --parts traces --limit 8", folder, folder);
     CHECK(command, 1);
     SAYS("failed    c_slow");
     SAYS("1 recorded, 1 different, 1 failed, 1 skipped");
     snprintf(command, sizeof command,
-             DRY SIMULATOR " --out %s/out --traces %s --parts traces --limit 3 --only 'c*'", folder,
+             DRY SIMULATOR " --out %s/out --traces %s --parts traces --limit 8 --only 'c*'", folder,
              folder);
     CHECK(command, 4);
 }
