@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diff.h"
 #include "fuzz_replay.h"
 #include "hash.h"
 #include "record_buffer.h"
@@ -74,6 +75,20 @@ static void read_events(const struct record_stream *stored) {
     stream_free(&stream);
 }
 
+/* The record's streams with each other, where they are of one launch. */
+static void compare_events(const struct record *record) {
+    struct diff d = {.a = record,
+                     .b = record,
+                     .a_name = "a",
+                     .b_name = "b",
+                     .quiet = true,
+                     .json = true,
+                     .findings = json_array()};
+    diff_streams(&d);
+    diff_free(&d);
+    json_decref(d.findings);
+}
+
 static void read_record(const uint8_t *bytes, size_t size) {
     struct record record;
     struct strbuf error = {0};
@@ -83,6 +98,7 @@ static void read_record(const uint8_t *bytes, size_t size) {
                 free(record_buffer_span(&record.buffers[i], &error));
         for (size_t i = 0; i < record.stream_count; i++)
             read_events(&record.streams[i]);
+        compare_events(&record);
     } else if (!error.length) {
         abort(); /* a refusal says why */
     }
