@@ -90,6 +90,11 @@ static bool is_param(const struct watch_launch *launch, const struct ir_operand 
     return op->kind == IR_SYMBOL && launch->kernel->module->symbols[op->index].space == SPACE_PARAM;
 }
 
+/* The generic address of the block of parameters. */
+static uint64_t param_window(const struct watch_launch *launch) {
+    return PARAM_WINDOW + launch->kernel->info.param_base;
+}
+
 int siltwinSimWatchOperand(const struct siltwin_watch_hit *hit, uint32_t lane, uint32_t operand,
                            int32_t element, uint64_t value[2]) {
     const struct warp *w = warp_with_registers(hit);
@@ -114,7 +119,8 @@ int siltwinSimWatchOperand(const struct siltwin_watch_hit *hit, uint32_t lane, u
     if (op->kind != XOP_VALUE)
         return CUDA_ERROR_INVALID_VALUE;
     read_value(w, op, lane, value);
-    value[0] += offset + (is_param(inside(hit)->launch, ir) ? PARAM_WINDOW : 0);
+    value[0] +=
+        offset + (is_param(inside(hit)->launch, ir) ? param_window(inside(hit)->launch) : 0);
     return CUDA_SUCCESS;
 }
 
@@ -125,7 +131,7 @@ int siltwinSimWatchParam(const struct siltwin_watch_hit *hit, const char *name, 
         const struct ir_symbol *symbol = &kernel->module->symbols[entry->params[i].index];
         if (strcmp(symbol->name, name) != 0)
             continue;
-        *address = PARAM_WINDOW + symbol->offset_bytes;
+        *address = param_window(inside(hit)->launch) + kernel->info.params[i].offset_bytes;
         return CUDA_SUCCESS;
     }
     return CUDA_ERROR_INVALID_VALUE;

@@ -34,6 +34,8 @@ struct exec_kernel_info {
     const char *name;
     const struct exec_param *params;
     uint32_t param_count, param_bytes;
+    uint32_t param_base; /* where their block begins in its constant bank: generic addresses of
+                            parameters count from there */
     uint32_t static_smem_bytes; /* end of the static variables, from 0x400 */
     uint32_t const_bytes, local_bytes;
     uint32_t registers; /* our own estimate: most 32-bit registers alive at once, plus a few that

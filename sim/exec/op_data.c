@@ -2,7 +2,6 @@
  * getctarank (manual, "Data Movement and Conversion Instructions"). */
 #include <string.h>
 
-#include "global_memory.h"
 #include "int_lanes.h"
 
 SIMD_CLONES static enum step mov_32(struct warp *w, const struct xinsn *x, uint32_t mask) {
@@ -154,26 +153,16 @@ exec_fn *op_prmt_mode(struct decode *d, struct xinsn *x) {
     return prmt_mode_fn;
 }
 
-static uint64_t window_of(enum ptx_space space) {
-    switch (space) {
-    case SPACE_SHARED:
-    case SPACE_SHARED_CLUSTER: return SHARED_WINDOW;
-    case SPACE_LOCAL: return LOCAL_WINDOW;
-    case SPACE_PARAM: return PARAM_WINDOW;
-    case SPACE_CONST: return CONST_WINDOW;
-    default: return 0;
-    }
-}
 /* cvta is plain arithmetic, without a null test: cvta.shared(0) is the window's base and
  * cvta.to.shared keeps the low 32 bits (scalar.md section 10). */
 static enum step cvta_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
     bool to = ir_has(x->ir, QUAL_TO);
-    uint64_t window = window_of(ir_space(x->ir, 0));
+    uint64_t window = warp_window(w, ir_space(x->ir, 0));
     for (uint32_t left = mask; left != 0; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);
         uint64_t a = xop_lane(w, &x->ops[1], lane);
         if (window != 0)
-            a = to ? a & UINT32_MAX : window + (a & UINT32_MAX);
+            a = to ? (a - window) & UINT32_MAX : window + (a & UINT32_MAX);
         xop_set_lane(w, &x->ops[0], lane, a);
     }
     return STEP_NEXT;

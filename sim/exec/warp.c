@@ -39,14 +39,26 @@ uint64_t warp_address(const struct warp *w, const struct xop *op, enum ptx_space
     return is_narrow(space) ? (uint32_t)address : address;
 }
 
+uint64_t warp_window(const struct warp *w, enum ptx_space space) {
+    switch (space) {
+    case SPACE_SHARED:
+    case SPACE_SHARED_CLUSTER: return SHARED_WINDOW;
+    case SPACE_LOCAL: return LOCAL_WINDOW;
+    case SPACE_PARAM: return PARAM_WINDOW + w->cta->launch->kernel->info.param_base;
+    case SPACE_CONST: return CONST_WINDOW;
+    default: return 0;
+    }
+}
+
 enum ptx_space warp_generic(const struct warp *w, uint64_t address, uint64_t *in_space) {
-    (void)w;
     const uint64_t high = ~UINT64_C(0xffffffff);
     *in_space = address & ~high;
     switch (address & high) {
     case SHARED_WINDOW: return SPACE_SHARED;
     case LOCAL_WINDOW: return SPACE_LOCAL;
-    case PARAM_WINDOW: return SPACE_PARAM;
+    case PARAM_WINDOW:
+        *in_space = (uint32_t)(*in_space - w->cta->launch->kernel->info.param_base);
+        return SPACE_PARAM;
     case CONST_WINDOW: return SPACE_CONST;
     default: *in_space = address; return SPACE_GLOBAL;
     }
@@ -126,7 +138,10 @@ static bool address_names_space(struct warp *w, const struct xinsn *x, unsigned 
 
 uint8_t *warp_memory(struct warp *w, const struct xinsn *x, unsigned lane, enum ptx_space space,
                      uint64_t address, unsigned size_bytes, unsigned align_bytes) {
-    uint64_t named = address, beside = align_bytes > 1 ? address & (align_bytes - 1) : 0;
+    uint64_t named = address, place = address; /* of which the alignment counts */
+    if (space == SPACE_PARAM)
+        place += w->cta->launch->kernel->info.param_base;
+    uint64_t beside = align_bytes > 1 ? place & (align_bytes - 1) : 0;
     if (space == SPACE_GENERIC)
         space = warp_generic(w, address, &address);
     if (!address_names_space(w, x, lane, space, address))

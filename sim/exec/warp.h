@@ -186,6 +186,8 @@ uint64_t warp_address(const struct warp *w, const struct xop *op, enum ptx_space
 uint8_t *warp_memory(struct warp *w, const struct xinsn *x, unsigned lane, enum ptx_space space,
                      uint64_t address, unsigned size_bytes, unsigned align_bytes);
 
+/* The generic address of address 0 of a state space, 0 for global. */
+uint64_t warp_window(const struct warp *w, enum ptx_space space);
 /* Resolves a generic address: the space it falls in, and the address there. */
 enum ptx_space warp_generic(const struct warp *w, uint64_t address, uint64_t *in_space);
 

@@ -1,4 +1,5 @@
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "sim_kernel.h"
@@ -75,6 +76,42 @@ Test(exec, progress_is_told_for_each_cta) {
         }
 }
 
+/* Offsets in the block as ptxas 13.0 gives them (EIATTR_KPARAM_INFO), for sm_90a and sm_100a: a
+ * parameter is aligned in the constant bank, whose parameters begin at 0x210 and 0x380. */
+Test(exec, places_of_parameters) {
+    static const struct {
+        const char *params;
+        uint32_t sm90[3], sm100[3];
+    } rows[] = {
+        {".param .align 64 .b8 a[128], .param .align 64 .b8 b[128], .param .u64 o",
+         {0x30, 0xb0, 0x130},
+         {0, 0x80, 0x100}},
+        {".param .u64 o, .param .align 64 .b8 a[128], .param .u32 n",
+         {0, 0x30, 0xb0},
+         {0, 0x40, 0xc0}},
+        {".param .u64 o, .param .align 16 .b8 s[32], .param .u32 n",
+         {0, 0x10, 0x30},
+         {0, 0x10, 0x30}},
+        {".param .u64 o, .param .align 128 .b8 s[128], .param .u32 n",
+         {0, 0x70, 0xf0},
+         {0, 0x80, 0x100}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (uint16_t sm = 90; sm <= 100; sm += 10) {
+            char text[512];
+            snprintf(text, sizeof text,
+                     ".version 8.7\n.target sm_%ua\n.address_size 64\n.visible .entry k(%s) { ret; "
+                     "}\n",
+                     (unsigned)sm, rows[i].params);
+            struct sim *sim = sim_load(text, sm);
+            const struct exec_kernel_info *info = exec_kernel_info(sim->launch.kernel);
+            for (int k = 0; k < 3; k++)
+                cr_expect_eq(info->params[k].offset_bytes,
+                             sm == 90 ? rows[i].sm90[k] : rows[i].sm100[k], "%s: %d", text, k);
+            sim_free(sim);
+        }
+}
+
 Test(exec, what_a_module_says_of_its_kernels) {
     struct sim *sim = sim_load_body(
         ".visible .entry a(.param .u32 x, .param .align 64 .b8 map[128], .param .u8 y) {\n"
@@ -84,11 +121,11 @@ Test(exec, what_a_module_says_of_its_kernels) {
         ".visible .entry b() .reqntid 64 { ret; }\n");
     const struct exec_kernel_info *info = exec_kernel_info(exec_module_kernel(sim->module, "a"));
     cr_assert_eq(info->param_count, 3);
-    cr_assert_eq(info->params[1].offset_bytes, 64);
+    cr_assert_eq(info->params[1].offset_bytes, 0x30); /* ptxas 13.0 for sm_90a: c[0x0][0x240] */
     cr_assert_eq(info->params[1].size_bytes, 128);
     cr_assert_eq(info->params[1].align_bytes, 64);
-    cr_assert_eq(info->params[2].offset_bytes, 192);
-    cr_assert_eq(info->param_bytes, 193);
+    cr_assert_eq(info->params[2].offset_bytes, 0xb0);
+    cr_assert_eq(info->param_bytes, 0xb1);
     cr_assert_eq(info->static_smem_bytes, 100);
     cr_assert_geq(info->local_bytes, 24);
     cr_assert_geq(info->registers, 8);

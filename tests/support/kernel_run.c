@@ -50,13 +50,30 @@ static uint32_t at_least_one(uint32_t count) {
     return count == 0 ? 1 : count;
 }
 
+/* The block as the kernel wants it, of one whose fields lie as C lays them out. */
+static uint8_t *laid_out(const struct exec_kernel_info *info, const char *name, const void *params,
+                         size_t params_bytes) {
+    uint8_t *block = calloc(1, info->param_bytes + 1);
+    size_t at = 0;
+    for (uint32_t i = 0; i < info->param_count; i++) {
+        const struct exec_param *param = &info->params[i];
+        at = (at + param->align_bytes - 1) / param->align_bytes * param->align_bytes;
+        if (at + param->size_bytes > params_bytes)
+            give_up("parameter block of another size", name);
+        memcpy(block + param->offset_bytes, (const uint8_t *)params + at, param->size_bytes);
+        at += param->size_bytes;
+    }
+    if (at != params_bytes)
+        give_up("parameter block of another size", name);
+    return block;
+}
+
 enum fault_kind kernel_launch(struct kernel_run *run, const char *name, struct kernel_shape shape,
                               const void *params, size_t params_bytes) {
     const struct exec_kernel *kernel = exec_module_kernel(run->module, name);
     if (kernel == NULL)
         give_up("no such entry", name);
-    if (exec_kernel_info(kernel)->param_bytes != params_bytes)
-        give_up("parameter block of another size", name);
+    uint8_t *block = laid_out(exec_kernel_info(kernel), name, params, params_bytes);
     struct exec_launch launch = {.kernel = kernel,
                                  .device = &run->device,
                                  .memory = run->memory,
@@ -64,12 +81,14 @@ enum fault_kind kernel_launch(struct kernel_run *run, const char *name, struct k
                                  .block = {at_least_one(shape.block), 1, 1},
                                  .cluster = {1, 1, 1},
                                  .dynamic_smem_bytes = shape.dynamic_smem_bytes,
-                                 .params = params,
+                                 .params = block,
                                  .policy = shape.policy,
                                  .policy_seed = shape.seed,
                                  .pattern_seed = shape.seed,
                                  .jobs = 1};
     strbuf_clear(&run->report);
     run->fault = (struct fault){.kind = FAULT_NONE};
-    return exec_run(&launch, &run->fault, &run->report) == STATUS_OK ? FAULT_NONE : run->fault.kind;
+    const enum status status = exec_run(&launch, &run->fault, &run->report);
+    free(block);
+    return status == STATUS_OK ? FAULT_NONE : run->fault.kind;
 }
