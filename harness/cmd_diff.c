@@ -61,7 +61,7 @@ static bool pass(struct settings *s, const char *word) {
 
 /* `siltwin run TRACE ... -o RECORD` in a process of its own; its exit status. */
 static int run(const struct settings *s, const char *trace, bool gpu, const char *record) {
-    const char *words[MAX_WORDS + 12] = {"run", trace};
+    const char *words[MAX_WORDS + 13] = {"run", trace};
     int count = 2;
     for (int i = 0; i < s->passed_count; i++)
         words[count++] = s->passed[i];
@@ -70,6 +70,8 @@ static int run(const struct settings *s, const char *trace, bool gpu, const char
     words[count++] = gpu ? "gpu" : "sim";
     words[count++] = "-o";
     words[count++] = record;
+    if (gpu)
+        words[count++] = "--no-simulator"; /* its turn comes */
     if (s->like) {
         words[count++] = "--addresses";
         words[count++] = s->like;

@@ -22,7 +22,7 @@ struct settings {
     struct machine_options machine;
     struct run_options run;
     const char *policy;
-    bool as_written, emit_ptx;
+    bool as_written, emit_ptx, no_simulator;
     const char *like;    /* a record whose addresses are wanted */
     struct record other; /* that record */
     const char *allowed[16];
@@ -41,6 +41,7 @@ enum {
     OPT_JSON,
     OPT_ALLOW_PATH,
     OPT_EMIT_PTX,
+    OPT_NO_SIMULATOR,
     OPT_ADDRESSES,
     OPT_HELP
 };
@@ -57,6 +58,7 @@ static const struct option options[] = {
     {"json", no_argument, NULL, OPT_JSON},
     {"allow-path", required_argument, NULL, OPT_ALLOW_PATH},
     {"emit-ptx", no_argument, NULL, OPT_EMIT_PTX},
+    {"no-simulator", no_argument, NULL, OPT_NO_SIMULATOR},
     {"addresses", required_argument, NULL, OPT_ADDRESSES},
     {"help", no_argument, NULL, OPT_HELP},
     {NULL, 0, NULL, 0},
@@ -76,6 +78,7 @@ static const char help[] =
     "  --emit-ptx             prints the modules' text as it would be loaded, runs nothing\n"
     "  --addresses RECORD     puts the buffers where that record had them\n"
     "  --allow-path DIR       lets the trace read files below DIR\n"
+    "  --no-simulator         does not run on the simulator what hangs or faults on a GPU\n"
     "  --quiet                only what is not as expected\n"
     "  --json                 one JSON document on stdout\n";
 
@@ -130,6 +133,7 @@ static bool set_option(struct settings *s, int option) {
     case OPT_RESIDENT: return set_number("--resident", optarg, 32, &s->machine.run.resident);
     case OPT_AS_WRITTEN: s->as_written = true; return true;
     case OPT_EMIT_PTX: s->emit_ptx = true; return true;
+    case OPT_NO_SIMULATOR: s->no_simulator = true; return true;
     case OPT_ADDRESSES: s->like = optarg; return true;
     case OPT_QUIET: s->run.quiet = true; return true;
     case OPT_JSON: s->run.json = true; return true;
@@ -152,9 +156,9 @@ static void print_summary(const struct run *run, int status) {
            run->expectations_met == 1 ? "" : "s");
 }
 
-static int exit_status_of(const struct settings *s, const struct run *run) {
+static int exit_status_of(const struct run *run) {
     const int status = run_exit_status(run);
-    return s->machine.gpu && run->lost_at && status == EXIT_DIFFERENT ? RUN_LAUNCH_FAULTED : status;
+    return run->unexplained && status == EXIT_DIFFERENT ? RUN_LAUNCH_FAULTED : status;
 }
 
 /* What the process that talks to a GPU ends with, as users know it. */
@@ -171,7 +175,7 @@ struct kept {
 static int keep(struct settings *s, const struct input *input, const struct run *run) {
     struct strbuf error = {0};
     uint64_t digest = 0;
-    int status = exit_status_of(s, run);
+    int status = exit_status_of(run);
     const bool wanted = s->record_path && !run->problem_status;
     if (wanted &&
         record_run(s->record_path, input, run, run_document_head(run, &s->machine, s->policy),
@@ -252,6 +256,8 @@ static int run_input(struct settings *s, struct input *input) {
 /* What the simulator says about a trace whose kernel hangs or faults on the GPU. */
 static void say_what_the_simulator_knows(struct settings *s, struct input *input) {
     enum { LIMIT_S = 60 };
+    if (s->no_simulator)
+        return;
     message_note("this is the same trace on the simulator:");
     s->machine.gpu = false;
     s->record_path = NULL;

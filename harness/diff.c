@@ -212,8 +212,8 @@ static void compare_buffer(struct diff *d, const struct record_buffer *x) {
         free(a);
         free(b);
     } else if (d->status == EXIT_AS_EXPECTED) {
-        message_error("neither record has contents of %s: their launches failed", x->name);
-        d->status = EXIT_NO_VERDICT;
+        strbuf_printf(&text, "neither record has contents of %s: their launches failed", x->name);
+        diff_no_verdict(d, strbuf_text(&text));
     }
     strbuf_free(&text);
 }

@@ -499,7 +499,7 @@ static void print_last(const struct events *e, unsigned limit) {
     json_t *json = stream_json(e);
     const bool ok = stream_read(json, e->bytes, e->size, &stream, &why);
     if (ok && stream.event_count)
-        message_error("the last events that probes saw:");
+        message_note("the last events that probes saw:");
     for (size_t i = 0; ok && i < stream.event_count && limit; i++) {
         const struct stream_event *event = &stream.events[i];
         uint32_t lanes = 0;

@@ -43,7 +43,8 @@ struct run {
     struct run_stream *streams;
     size_t stream_count;
     double launch_seconds; /* of all launches, on the host's clock */
-    bool differs, no_verdict, timed_out;
+    bool differs, no_verdict;
+    bool unexplained;   /* a launch on a GPU failed, which the simulator may explain */
     int problem_status; /* of setting up, 0: none */
 };
 

@@ -103,7 +103,6 @@ static void out_of_time(struct watchdog *dog) {
         dog->launch->number, dog->launch->entry->name, dog->limit_s, 4 * dog->limit_s);
     run->no_verdict = true;
     run->lost_at = dog->launch->number;
-    run->timed_out = true;
     run_finding(run, &dog->launch->place, "launch.timeout", strbuf_text(&text), NULL);
     json_array_append_new(run->launches, describe(run, dog->launch, CUDA_ERROR_LAUNCH_TIMEOUT));
     probe_run_rescue(dog->probes, run);
@@ -292,6 +291,7 @@ static void report(struct run *run, const struct trace_launch *launch,
         run->no_verdict = true;
     else
         run->differs = true;
+    run->unexplained = run->machine->gpu;
     run_finding(run, &launch->place, rule_of(end), strbuf_text(&text),
                 fault ? fault_json(fault, launch) : NULL);
     strbuf_free(&text);

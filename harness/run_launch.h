@@ -5,7 +5,7 @@
 #include "run.h"
 
 /* Exit statuses between the process that talks to a GPU and the one that started it: a launch ran
- * over its time, or ended the context against the trace's expectation. */
+ * over its time, or failed against the trace's expectation. */
 enum { RUN_LAUNCH_TIMED_OUT = 124, RUN_LAUNCH_FAULTED = 125 };
 
 /* A launch of a trace with its arguments packed for the objects of `memory`; free it in any case.

@@ -385,8 +385,36 @@ Test(error_paths, fault) {
     cr_assert_str_eq(json_string_value(json_object_get(finding, "rule")), "launch.fault");
     cr_assert_eq(json_integer_value(json_object_get(json, "exit_status")), 1);
     json_decref(json);
+    CHECK(siltwin("", "run t.trace --on gpu --no-simulator"), 1, FAULTS NOT_DONE);
     write_trace("launch m.misaligned grid 1 block 1 args &X\nexpect launch 1 fails 716\n");
     CHECK(siltwin("", "run t.trace --on gpu"), 0, "");
+}
+
+/* A driver says only that a launch is wrong, the simulator why. */
+Test(error_paths, refused_launch) {
+    static const char why[] =
+        "launch of add_one refused: block.x is 2000, 1 to 1024 are possible\n";
+    write_trace("launch m.add_one grid 1 block 2000 args &X\n");
+    cr_assert_eq(siltwin(NULL, "run t.trace"), 1, "%s", err);
+    cr_assert(strstr(err, why), "%s", err);
+    cr_assert_eq(siltwin("", "run t.trace --on gpu"), 1, "%s", err);
+    cr_assert(strstr(err, "t.trace:5:1: error: launch 1 (add_one): cuLaunchKernelEx failed: "
+                          "CUDA_ERROR_INVALID_VALUE (1): invalid argument\n"),
+              "%s", err);
+    cr_assert(strstr(strstr(err, NOTE), why), "%s", err);
+}
+
+/* Both machines hang alike: that is no equality. */
+Test(error_paths, diff_of_a_hang) {
+    write_trace("launch m.forever grid 1 block 32 timeout 300ms\nprobe E event of mbarrier.*\n");
+    CHECK_STATUS(siltwin("sync=hang", "diff t.trace"), 4);
+    cr_assert_not(strstr(err, NOTE), "%s", err); /* the simulator's turn comes anyway */
+    cr_assert(strstr(err, "t.trace:5:1: error: no verdict: launch 1 (forever) was not done after"));
+    cr_assert(strstr(err, "error: hang in kernel forever: nothing can progress any more\n"));
+    cr_assert(strstr(err, "siltwin: error: no verdict: neither record has contents of X: their "
+                          "launches failed\n"),
+              "%s", err);
+    cr_assert_str_eq(out, "");
 }
 
 /* ---- probes ---- */
