@@ -158,3 +158,46 @@ Test(probe_race, global_memory) {
                      cases[i].races, "%s / %s:\n%s", cases[i].before, cases[i].behind, dir.errors);
     }
 }
+
+static unsigned kernel_line(const char *text) {
+    char line[1024];
+    unsigned number = 0;
+    FILE *file = fopen(SILTWIN_ROOT "/device/sm_90a/matmul_4_tma_store.ptx", "r");
+    cr_assert(file);
+    do {
+        cr_assert(fgets(line, sizeof line, file), "%s", text);
+        number++;
+    } while (!strstr(line, text));
+    fclose(file);
+    return number;
+}
+
+/* A tile of A in a kernel of the ladder: steady from the wait for it to the barrier behind the
+ * products, and again when the last tile is done. */
+Test(probe_race, a_tile_of_the_ladder) {
+    static const struct {
+        const char *place;
+        bool races;
+    } places[] = {{"mbarrier.try_wait.parity", true},
+                  {"wgmma.fence.sync", false},
+                  {"wgmma.wait_group.sync", false},
+                  {"xor.b32 %phase, %phase, 1;", true},
+                  {"stmatrix.sync", false}};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char trace[1024];
+        snprintf(trace, sizeof trace,
+                 "siltwin 1\ndevice h200\nmodule mm %s/device/sm_90a/matmul_4_tma_store.ptx\n"
+                 "buffer A bf16 [64][128] uniform(-1,1) seed 1\n"
+                 "buffer B bf16 [64][128] uniform(-1,1) seed 2\nbuffer C bf16 [64][64] poison\n"
+                 "tensormap TA of A box [64][64] swizzle 128B\n"
+                 "tensormap TB of B box [64][64] swizzle 128B\n"
+                 "tensormap TC of C box [64][64] swizzle 128B\n"
+                 "probe S smem 0..8192 at mm:%u warp 1\n"
+                 "launch mm.matmul_4_n64 grid 1 block 128 smem 24*1024+1024 args TA TB TC 128\n",
+                 SILTWIN_ROOT, kernel_line(places[i].place));
+        workdir_write(&dir, "m.trace", trace);
+        const int status = workdir_siltwin(&dir, "run m.trace --quiet --allow-path " SILTWIN_ROOT);
+        cr_expect_eq(status, places[i].races, "%s: exit %d\n%s", places[i].place, status,
+                     dir.errors);
+    }
+}
