@@ -144,7 +144,7 @@ static bool start(struct conform_batch *batch, const struct conform_tma *family,
         family->stores ? (size_t)CASES * CONFORM_TMA_STORE_BYTES : CONFORM_TMA_GLOBAL_BYTES;
     uint8_t *data = malloc(data_bytes);
     char *text = family->stores ? store_program(family->im2col) : load_program(family->im2col);
-    bool good = data != NULL && text != NULL && module_load(driver, text, &job->module, error) &&
+    bool good = data != NULL && text != NULL && conform_load(driver, text, &job->module, error) &&
                 buffer_alloc(driver, sizeof job->map, &job->maps, error) &&
                 buffer_alloc(driver, sizeof job->row, &job->cases, error) &&
                 buffer_alloc(driver, data_bytes, &job->data, error) &&

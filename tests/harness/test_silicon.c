@@ -142,6 +142,22 @@ Test(silicon, dry_run_records_and_replays) {
     CHECK(command, 0);
 }
 
+/* A B200 has tensor probes of its own, and no wgmma. */
+Test(silicon, dry_run_of_a_b200) {
+    char command[1024];
+    snprintf(command, sizeof command,
+             "SILTWIN_DEVICE=b200 " DRY SIMULATOR
+             " --out %s/out --parts traces,conform --cases 256 --only wgmma --only atom --only "
+             "'probe_wgmma*' --only probe_tcgen05_cp",
+             folder);
+    CHECK(command, 0);
+    SAYS("device model b200");
+    SAYS("recorded  probe_tcgen05_cp");
+    SAYS("skipped   probe_wgmma_types");
+    SAYS("recorded  family atom");
+    SAYS("skipped   family wgmma");
+}
+
 static void write_file(const char *name, const char *content) {
     char path[128];
     snprintf(path, sizeof path, "%s/%s", folder, name);
