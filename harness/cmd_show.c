@@ -82,8 +82,9 @@ static bool print_stream(const struct record_stream *stored, bool all) {
     if (!ok)
         message_error("not a whole record: %s", why);
     else if (!all)
-        printf("events         launch %u: %zu at %u places%s\n", stream.launch, stream.event_count,
-               stream.place_count, stream.overflow ? ", overflowed" : "");
+        printf("events         launch %u: %zu at %u places%s%s\n", stream.launch,
+               stream.event_count, stream.place_count, stream.sim ? " of [sim] probes" : "",
+               stream.overflow ? ", overflowed" : "");
     for (size_t i = 0; ok && all && i < stream.event_count; i++) {
         struct strbuf text = {0};
         stream_event_text(&stream, &stream.events[i], 0, &text);

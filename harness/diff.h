@@ -21,7 +21,8 @@ struct diff {
     bool quiet, json;
     json_t *findings;
     int status;
-    uint64_t events; /* compared */
+    uint64_t events;       /* compared */
+    uint64_t not_compared; /* events of [sim] probes that only one record has */
     struct diff_counts counts;
     struct strbuf first[DIFF_CLASS_COUNT]; /* of each class that does not end in a finding */
     uint32_t spread;            /* sources that were seen to differ and reach memory: bits */

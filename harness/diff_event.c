@@ -142,7 +142,7 @@ static void describe_memory(const struct diff_sides *s, const struct parting *p,
     const struct stream_event *b = diff_track_event(&s->b_track, p->b);
     const struct stream_place *place = &s->a->places[a->place];
     const uint32_t size = place->bytes;
-    if (!place->unit_bytes || size % LINE_BYTES || size < 8 * LINE_BYTES)
+    if (!place->unit_bytes || place->tmem || size % LINE_BYTES || size < 8 * LINE_BYTES)
         return;
     const struct trace_buffer shape = {.type = ELEM_B16,
                                        .rank = 2,

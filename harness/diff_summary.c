@@ -111,11 +111,12 @@ static json_t *first_json(const struct diff *d) {
 }
 
 static void print_json(const struct diff *d) {
-    json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:O, s:I, s:o, s:o, s:o, s:i}", "schema", "siltwin.diff/1", "a", d->a_name,
-        "b", d->b_name, "findings", d->findings, "events", (json_int_t)d->events, "classes",
-        diff_counts_json(&d->counts), "legal_by", diff_counts_legal_json(&d->counts), "first",
-        first_json(d), "exit_status", d->status);
+    json_t *json =
+        json_pack("{s:s, s:s, s:s, s:O, s:I, s:I, s:o, s:o, s:o, s:i}", "schema", "siltwin.diff/1",
+                  "a", d->a_name, "b", d->b_name, "findings", d->findings, "events",
+                  (json_int_t)d->events, "not_compared", (json_int_t)d->not_compared, "classes",
+                  diff_counts_json(&d->counts), "legal_by", diff_counts_legal_json(&d->counts),
+                  "first", first_json(d), "exit_status", d->status);
     message_document(json);
 }
 
@@ -150,4 +151,7 @@ void diff_print_summary(const struct diff *d) {
             printf("  first: %s\n", strbuf_text(&d->first[i]));
         strbuf_free(&kinds);
     }
+    if (d->not_compared)
+        printf("not compared: %" PRIu64 " event%s of [sim] probes, which only one record has\n",
+               d->not_compared, d->not_compared == 1 ? "" : "s");
 }

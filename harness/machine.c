@@ -35,6 +35,16 @@ static bool find(const struct machine *machine, const char *name, void *function
     return found;
 }
 
+static bool find_watch(struct machine *machine, struct host_error *error) {
+    return find(machine, "siltwinSimSetWatch", &machine->set_watch, error) &&
+           find(machine, "siltwinSimWatchRegister", &machine->watch_register, error) &&
+           find(machine, "siltwinSimWatchOperand", &machine->watch_operand, error) &&
+           find(machine, "siltwinSimWatchParam", &machine->watch_param, error) &&
+           find(machine, "siltwinSimWatchGlobal", &machine->watch_global, error) &&
+           find(machine, "siltwinSimWatchShared", &machine->watch_shared, error) &&
+           find(machine, "siltwinSimWatchTmem", &machine->watch_tmem, error);
+}
+
 static bool set_up(struct machine *machine, const struct machine_options *options,
                    struct host_error *error) {
     siltwin_sim_version *version;
@@ -55,7 +65,8 @@ static bool set_up(struct machine *machine, const struct machine_options *option
         !find(machine, "siltwinSimStats", &machine->stats_last, error) ||
         !find(machine, "siltwinSimSetEvents", &machine->set_events, error) ||
         !find(machine, "siltwinSimMemAllocAt", &machine->mem_alloc_at, error) ||
-        !find(machine, "siltwinSimWindows", &machine->sim_windows, error))
+        !find(machine, "siltwinSimWindows", &machine->sim_windows, error) ||
+        !find_watch(machine, error))
         return false;
     if (version() != SILTWIN_SIM_VERSION) {
         result_message(error, "the simulator's interface has version %u, expected %d", version(),

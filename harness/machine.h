@@ -8,6 +8,7 @@
 #include "device.h"
 #include "driver.h"
 #include "siltwin_sim.h"
+#include "siltwin_watch.h"
 #include "strbuf.h"
 #include "windows.h"
 
@@ -41,7 +42,15 @@ struct machine {
     siltwin_sim_mem_alloc_at *mem_alloc_at; /* NULL on a GPU */
     siltwin_sim_float_sums *float_sums;     /* NULL on a GPU, and where nobody asked */
     siltwin_sim_windows *sim_windows;       /* NULL on a GPU */
-    struct windows windows;                 /* of machine_windows */
+    /* NULL on a GPU, these too. */
+    siltwin_sim_set_watch *set_watch;
+    siltwin_sim_watch_register *watch_register;
+    siltwin_sim_watch_operand *watch_operand;
+    siltwin_sim_watch_param *watch_param;
+    siltwin_sim_watch_global *watch_global;
+    siltwin_sim_watch_shared *watch_shared;
+    siltwin_sim_watch_tmem *watch_tmem;
+    struct windows windows; /* of machine_windows */
 };
 
 /* Where the simulated driver lies: sim/libcuda.so.1 beside the executable. False when the

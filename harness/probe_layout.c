@@ -53,20 +53,19 @@ static uint64_t region_bytes(const struct probe_region *region) {
 }
 
 void probe_layout_make(struct probe_layout *layout, const struct trace *trace,
-                       const struct trace_launch *launch) {
-    const struct trace_module *module = &trace->modules.items[launch->module];
+                       const struct trace_launch *launch, const struct probe_plan *plan) {
     uint64_t from = UINT64_MAX, to = 0, largest = 0;
-    *layout = (struct probe_layout){.trace = trace, .launch = launch, .plan = module->plan};
-    if (!module->plan)
+    *layout = (struct probe_layout){.trace = trace, .launch = launch, .plan = plan};
+    if (!plan)
         return;
-    layout->func = (uint32_t)ir_find_func(module->plan->ir, launch->entry->name);
+    layout->func = (uint32_t)ir_find_func(plan->ir, launch->entry->name);
     layout->threads = launch->block[0] * launch->block[1] * launch->block[2];
     const uint32_t warps = (layout->threads + 31) / 32;
     for (uint32_t p = 0; p < trace->probes.count; p++) {
         const struct trace_probe *probe = &trace->probes.items[p];
         struct probe_region *region = &layout->regions[p];
         uint64_t low, high;
-        region->thread_bytes = probe_thread_bytes(module->plan, p, layout->func);
+        region->thread_bytes = probe_thread_bytes(plan, p, layout->func);
         if (!region->thread_bytes)
             continue;
         choose_ctas(layout, probe, region, &low, &high);
@@ -138,4 +137,23 @@ void probe_layout_thread(const struct probe_layout *layout, const struct probe_r
     else
         *cta = k % region->x_pitch + grid[0] * (k % region->xy_pitch / region->x_pitch +
                                                 grid[1] * (k / region->xy_pitch));
+}
+
+bool probe_layout_find(const struct probe_layout *layout, const struct probe_region *region,
+                       uint32_t cta, uint32_t thread, uint64_t *index) {
+    const uint32_t *grid = layout->launch->grid;
+    const uint32_t at[3] = {cta % grid[0], cta / grid[0] % grid[1], cta / grid[0] / grid[1]};
+    for (int i = 0; i < 3; i++)
+        if (at[i] >= region->box[i])
+            return false;
+    const uint64_t k =
+        at[0] + (uint64_t)at[1] * region->x_pitch + (uint64_t)at[2] * region->xy_pitch;
+    const uint32_t warp = thread / 32, lane = thread % 32;
+    if (k < region->first_cta || k - region->first_cta >= region->ctas ||
+        warp < region->first_warp || warp - region->first_warp >= region->warps ||
+        lane < region->first_lane || lane - region->first_lane >= region->lanes)
+        return false;
+    *index = ((k - region->first_cta) * region->warps + warp - region->first_warp) * region->lanes +
+             lane - region->first_lane;
+    return true;
 }

@@ -29,8 +29,9 @@ struct probe_layout {
     struct probe_region regions[PROBE_MAX_PROBES];
 };
 
+/* `plan` is the module's plan or its sim_plan; NULL: nothing of it is probed. */
 void probe_layout_make(struct probe_layout *layout, const struct trace *trace,
-                       const struct trace_launch *launch);
+                       const struct trace_launch *launch, const struct probe_plan *plan);
 /* The heads: PROBE_HEAD_AT + PROBE_HEAD_BYTES * probes bytes. `addresses` are those of the buffers
  * that global probes read, one a probe. */
 void probe_layout_head(const struct probe_layout *layout, const uint64_t *addresses,
@@ -38,5 +39,8 @@ void probe_layout_head(const struct probe_layout *layout, const uint64_t *addres
 /* Linear CTA and linear thread of slot `index` of a region. */
 void probe_layout_thread(const struct probe_layout *layout, const struct probe_region *region,
                          uint64_t index, uint32_t *cta, uint32_t *thread);
+/* The other way round; false when the region does not hold that thread. */
+bool probe_layout_find(const struct probe_layout *layout, const struct probe_region *region,
+                       uint32_t cta, uint32_t thread, uint64_t *index);
 
 #endif

@@ -13,7 +13,7 @@
 
 /* A record: what ran and what came out, in one file. All numbers are little endian.
  *
- *   file    "SILTWIN\x1a" | version u32 = 1 | 0 u32 | chunk ... | END chunk, nothing after it
+ *   file    "SILTWIN\x1a" | version u32 | 0 u32 | chunk ... | END chunk, nothing after it
  *   chunk   tag 4 bytes | flags u32 (1: stored with zstd) | raw bytes u64 | stored bytes u64 |
  *           number u64 (0, 1, ...) | hash u64 of the 32 bytes before it and the stored bytes |
  * stored
@@ -26,6 +26,8 @@
  *   RSLT    JSON: the result of each launch and expectation
  *   STRM    JSON: the probed instructions of a launch; EVNT: what their probes saw, in pieces
  *           (stream.h). Only of launches with probes; a record without them is read as ever
+ *   TIME    rows of the timeline of the STRM before it, in pieces (timeline.h): of [sim] probes. A
+ *           record with such a chunk has version 2, one without version 1
  *   BUFF    JSON: name, type, dims, strides, span_bytes, state, initial_hash, and for state
  *           "initial" the generator. state: "initial" (as it began), "changed", "lost" (the context
  *           was gone)
@@ -39,7 +41,7 @@
  * runs gave the same record when their digests are equal. A chunk holds at most RECORD_PIECE_BYTES
  * raw bytes. */
 
-enum { RECORD_VERSION = 1, RECORD_PIECE_BYTES = 16 << 20, RECORD_MAX_RANK = 8 };
+enum { RECORD_VERSION = 2, RECORD_PIECE_BYTES = 16 << 20, RECORD_MAX_RANK = 8 };
 
 struct record_file {
     const char *name;
@@ -64,6 +66,8 @@ struct record_stream {
     json_t *json;   /* STRM */
     uint8_t *bytes; /* the EVNT pieces, NULL when there is none */
     size_t size;
+    uint8_t *time; /* the TIME pieces, NULL when there is none */
+    size_t time_size;
 };
 
 struct record {
@@ -88,13 +92,13 @@ void record_free(struct record *record);
 /* Writing: chunks in the order of the list above. The file appears under its name when all is
  * written. */
 struct record_writer;
-struct record_writer *record_begin(const char *path, struct strbuf *error);
+struct record_writer *record_begin(const char *path, uint32_t version, struct strbuf *error);
 /* A JSON chunk; takes the reference to `json`. */
 void record_put_json(struct record_writer *writer, const char *tag, json_t *json);
 /* A named text or data file (FILE, PTXL). */
 void record_put_file(struct record_writer *writer, const char *tag, const char *name,
                      const void *bytes, size_t size);
-/* Pieces of bytes that belong to the chunk before: DATA of a BUFF, EVNT of a STRM. */
+/* Pieces of bytes that belong to the chunk before: DATA of a BUFF, EVNT and TIME of a STRM. */
 void record_put_bytes(struct record_writer *writer, const char *tag, const void *bytes,
                       size_t size);
 /* Ends the file and frees the writer. STATUS_IO or STATUS_NO_MEMORY when anything before failed;

@@ -13,6 +13,7 @@ struct reader {
     struct record *record;
     struct strbuf *error;
     uint64_t chunks, digest;
+    uint32_t version;
 };
 
 struct chunk {
@@ -222,6 +223,14 @@ static enum status read_events(struct reader *r, const struct chunk *chunk) {
     return append(r, &stream->bytes, &stream->size, chunk->raw, chunk->size);
 }
 
+static enum status read_time(struct reader *r, const struct chunk *chunk) {
+    struct record *record = r->record;
+    if (!record->stream_count)
+        return bad(r, "a timeline without its stream");
+    struct record_stream *stream = &record->streams[record->stream_count - 1];
+    return append(r, &stream->time, &stream->time_size, chunk->raw, chunk->size);
+}
+
 static enum status read_chunk(struct reader *r, const struct chunk *chunk) {
     struct record *record = r->record;
     if (r->chunks == 1)
@@ -239,6 +248,8 @@ static enum status read_chunk(struct reader *r, const struct chunk *chunk) {
         return read_stream(r, chunk);
     if (!strcmp(chunk->tag, "EVNT"))
         return read_events(r, chunk);
+    if (!strcmp(chunk->tag, "TIME") && r->version >= 2)
+        return read_time(r, chunk);
     if (!strcmp(chunk->tag, "BUFF"))
         return read_buffer(r, chunk);
     if (!strcmp(chunk->tag, "DATA"))
@@ -265,14 +276,15 @@ static enum status check_end(struct reader *r, const struct chunk *chunk) {
 enum status record_parse(const uint8_t *bytes, size_t size, struct record *record,
                          struct strbuf *error) {
     *record = (struct record){0};
-    struct reader r = {bytes + 16, bytes + size, record, error, 0, 0};
+    struct reader r = {bytes + 16, bytes + size, record, error, 0, 0, 0};
     if (size < 16 || memcmp(bytes, "SILTWIN\x1a", 8)) {
         strbuf_puts(error, "not a record of siltwin");
         return STATUS_SYNTAX;
     }
-    if (get_le(bytes + 8, 4) != RECORD_VERSION || get_le(bytes + 12, 4)) {
-        strbuf_printf(error, "a record of version %u, this siltwin reads %d",
-                      (unsigned)get_le(bytes + 8, 4), RECORD_VERSION);
+    r.version = (uint32_t)get_le(bytes + 8, 4);
+    if (r.version < 1 || r.version > RECORD_VERSION || get_le(bytes + 12, 4)) {
+        strbuf_printf(error, "a record of version %u, this siltwin reads 1 to %d", r.version,
+                      RECORD_VERSION);
         return STATUS_SYNTAX;
     }
     for (;;) {
@@ -327,6 +339,7 @@ void record_free(struct record *record) {
     for (size_t i = 0; i < record->stream_count; i++) {
         json_decref(record->streams[i].json);
         free(record->streams[i].bytes);
+        free(record->streams[i].time);
     }
     free(record->streams);
     arena_free(&record->arena);

@@ -85,9 +85,17 @@ static json_t *results_json(const struct run *run) {
                      "exit_status", run_exit_status(run));
 }
 
+/* The oldest version that has what the record holds. */
+static uint32_t version_of(const struct run *run) {
+    for (size_t i = 0; i < run->stream_count; i++)
+        if (run->streams[i].time_size)
+            return 2;
+    return 1;
+}
+
 enum status record_run(const char *path, const struct input *input, const struct run *run,
                        json_t *head, uint64_t *digest, struct strbuf *error) {
-    struct record_writer *w = record_begin(path, error);
+    struct record_writer *w = record_begin(path, version_of(run), error);
     if (!w) {
         json_decref(head);
         return STATUS_IO;
@@ -104,6 +112,7 @@ enum status record_run(const char *path, const struct input *input, const struct
     for (size_t i = 0; i < run->stream_count; i++) {
         record_put_json(w, "STRM", json_incref(run->streams[i].json));
         record_put_bytes(w, "EVNT", run->streams[i].bytes, run->streams[i].size);
+        record_put_bytes(w, "TIME", run->streams[i].time, run->streams[i].time_size);
     }
     for (uint32_t i = 0; i < run->trace->buffers.count; i++)
         put_buffer(w, run, i);

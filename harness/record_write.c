@@ -49,13 +49,13 @@ static void put_chunk(struct record_writer *w, const char *tag, const void *raw,
     free(packed);
 }
 
-struct record_writer *record_begin(const char *path, struct strbuf *error) {
+struct record_writer *record_begin(const char *path, uint32_t version, struct strbuf *error) {
     struct record_writer *w = calloc(1, sizeof *w);
     if (!w)
         strbuf_printf(error, "no memory to write '%s'", path);
     if (w && out_file_begin(&w->out, path, error)) {
         uint8_t head[16] = {'S', 'I', 'L', 'T', 'W', 'I', 'N', 0x1a};
-        put_le(head + 8, RECORD_VERSION, 4);
+        put_le(head + 8, version, 4);
         out_file_write(&w->out, head, sizeof head);
         return w;
     }

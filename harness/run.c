@@ -310,6 +310,7 @@ void run_free(struct run *run) {
     for (size_t i = 0; i < run->stream_count; i++) {
         json_decref(run->streams[i].json);
         free(run->streams[i].bytes);
+        free(run->streams[i].time);
     }
     free(run->streams);
 }

@@ -28,6 +28,8 @@ struct run_stream {
     json_t *json;
     uint8_t *bytes;
     size_t size;
+    uint8_t *time; /* rows of a timeline, NULL: none */
+    size_t time_size;
 };
 
 struct run {
@@ -44,6 +46,7 @@ struct run {
     size_t stream_count;
     double launch_seconds; /* of all launches, on the host's clock */
     bool differs, no_verdict;
+    bool skipped_said;  /* that [sim] probes are not for a GPU */
     bool unexplained;   /* a launch on a GPU failed, which the simulator may explain */
     int problem_status; /* of setting up, 0: none */
 };

@@ -72,7 +72,10 @@ static bool read_place(const json_t *json, struct stream_place *place) {
                                    .bytes = number(json, "bytes"),
                                    .unit_bytes = number(json, "unit_bytes"),
                                    .first_lane = number(json, "first_lane"),
-                                   .lanes = number(json, "lanes")};
+                                   .lanes = number(json, "lanes"),
+                                   .tmem = json_object_get(json, "tmem_lane"),
+                                   .tmem_lane = number(json, "tmem_lane"),
+                                   .tmem_column = number(json, "tmem_column")};
     const size_t count = json_array_size(values);
     if (count > STREAM_MAX_VALUES || place->words > STREAM_MAX_VALUES)
         return false;
@@ -123,6 +126,7 @@ bool stream_read(const json_t *json, const uint8_t *bytes, size_t size, struct s
                                    .others = set_of(given, "others"),
                                    .branches = set_of(given, "branches")},
                          .silent = json_is_true(json_object_get(json, "silent")),
+                         .sim = json_is_true(json_object_get(json, "sim")),
                          .overflow = json_is_true(json_object_get(json, "overflow"))};
     *why = "a stream's description is wrong";
     const size_t count = json_array_size(places);
@@ -169,6 +173,12 @@ void stream_value_name(const struct stream_place *place, const struct stream_eve
                        uint32_t index, struct strbuf *out) {
     const struct stream_value *value = &place->values[index];
     strbuf_puts(out, value->name);
+    if (value->role == STREAM_BYTES && place->unit_bytes && place->tmem) {
+        const uint32_t at = stream_value_byte(place, event, index);
+        strbuf_printf(out, "[lane %u][col %u]", place->tmem_lane + at / place->unit_bytes,
+                      place->tmem_column + at % place->unit_bytes / 4);
+        return;
+    }
     if (value->role == STREAM_BYTES && place->unit_bytes)
         strbuf_printf(out, "[0x%x]", stream_value_byte(place, event, index));
 }

@@ -11,14 +11,15 @@
 
 /* The events of a launch, as the chunks STRM and EVNT of a record have them (record.h):
  *
- *   STRM   JSON: launch; block (threads of a CTA); objects: names; places: of each probed
- *          instruction its probe, kind, module, file, entry, line, column, text, words, and values:
- *          name, type, offset (of its word in bytes) or bits (a constant), role, output, key, and
- *          what may be different about it: why, from, from_line, approx (probe_rewrite.h; words of
+ *   STRM   JSON: launch; sim (true: of [sim] probes); block (threads of a CTA); objects: names;
+ * places: of each probed instruction its probe, kind, module, file, entry, line, column, text,
+ * words, and values: name, type, offset (of its word in bytes) or bits (a constant), role, output,
+ * key, and what may be different about it: why, from, from_line, approx (probe_rewrite.h; words of
  *          probe_why.def); given: the sources whose values the kernel hands to global memory, to
  *          others, and that decide its branches; silent: no CTA of it can wait for another
  *   EVNT   events by CTA, thread and program order: u32 CTA | u32 thread | u32 place | u32 visit |
  *          u32 flags | u32 words | words * u64
+ *   TIME   of a stream of [sim] probes, the order of what happened (timeline.h)
  *
  * An address that points into something known is (object + 1) << 48 | offset. So is any other
  * 64-bit integer that points there, of the first STREAM_MAX_POINTERS values: its bit in flags,
@@ -50,6 +51,8 @@ struct stream_place {
     const char *probe, *kind, *module, *file, *entry, *text;
     uint32_t line, column, words;
     uint32_t first_byte, bytes, unit_bytes, first_lane, lanes; /* of memory probes */
+    bool tmem; /* such a one whose units are lanes of Tensor Memory, from these: */
+    uint32_t tmem_lane, tmem_column;
     struct stream_value *values;
     uint32_t value_count, key_count;
 };
@@ -68,7 +71,7 @@ struct stream {
     size_t event_count;
     struct probe_given given;
     bool silent; /* no CTA can wait for another */
-    bool overflow;
+    bool sim, overflow;
 };
 
 /* Reads what a record has. False with a reason: the chunks are damaged. Strings belong to `json`,
@@ -82,7 +85,7 @@ uint64_t stream_word(const struct stream_value *value, const struct stream_event
 /* Offset of a STREAM_BYTES value from the beginning of what the probe reads (first_byte counts). */
 uint32_t stream_value_byte(const struct stream_place *place, const struct stream_event *event,
                            uint32_t index);
-/* "parity", or for memory "smem[0x120]". */
+/* "parity", or for memory "smem[0x120]", "tmem[lane 3][col 64]". */
 void stream_value_name(const struct stream_place *place, const struct stream_event *event,
                        uint32_t index, struct strbuf *out);
 /* Object of value `index` when it is a pointer into something known, else NULL; and the offset. */

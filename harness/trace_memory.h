@@ -80,7 +80,11 @@ struct trace_module {
     const char *loaded; /* the text that is loaded: the file's, or with .rn put in */
     size_t loaded_bytes;
     const struct ir_module *ir;    /* of the loaded text */
-    const struct probe_plan *plan; /* NULL: not probed; its ir is that of the text before */
+    const struct probe_plan *plan; /* NULL: not rewritten; its ir is that of the text before */
+    /* [sim] probes: NULL: none; its ir is that of the text before too. By site the column of its
+     * instruction in the text that is loaded. */
+    const struct probe_plan *sim_plan;
+    const uint32_t *sim_columns;
 };
 
 struct trace_global {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "stream.h"
 #include "trace_statement.h"
 
 enum { DEFAULT_KEEP = 64, MAX_KEEP = 1 << 20 };
@@ -73,7 +74,7 @@ static bool scan_registers(struct trace_reader *r, struct probe_spec *spec) {
 
 /* Bytes first..end-1 are moved 16 at a time, or 4. */
 static bool set_bytes(struct trace_reader *r, struct probe_spec *spec, int64_t first, int64_t end) {
-    if (first % 4 || end % 4 || end <= first || end - first > PROBE_MAX_MEMORY_BYTES)
+    if (first % 4 || end % 4 || end <= first || end - first > PROBE_SIM_MAX_BYTES)
         return scan_fail(
             r, "expected whole groups of 4 bytes, at most %d of them, the end not included",
             PROBE_MAX_MEMORY_BYTES);
@@ -136,8 +137,7 @@ static bool scan_tmem(struct trace_reader *r, struct probe_spec *spec) {
         return scan_expected(r, "cols A..B");
     spec->tmem_lanes = lane - spec->tmem_lane + 1;
     spec->tmem_columns = column - spec->tmem_column + 1;
-    return spec->tmem_columns <= PROBE_MAX_COLUMNS ||
-           scan_fail(r, "more than %d columns", PROBE_MAX_COLUMNS);
+    return true;
 }
 
 static bool scan_kind(struct trace_reader *r, struct trace_probe *probe) {
@@ -256,10 +256,31 @@ static bool scan_clause(struct trace_reader *r, struct trace_probe *probe) {
         probe->bounded = spec->last || scan_take_word(r, "keep");
         return scan_count(r, "the hits kept", 1, &spec->keep);
     }
-    const struct trace_place place = scan_place(r);
     if (scan_take(r, "[sim]"))
-        return scan_fail_at(r, &place, EXIT_NO_VERDICT, "probe [sim] is not there yet");
-    return scan_expected(r, "at, in, cta, warp, lane, when, key, skip, keep, last or the end");
+        return spec->sim = true;
+    return scan_expected(r,
+                         "at, in, cta, warp, lane, when, key, skip, keep, last, [sim] or the end");
+}
+
+/* Bounds that hold for what a kernel writes down itself, and for what a record can hold. */
+static bool check_bounds(struct trace_reader *r, const struct trace_probe *probe) {
+    const struct probe_spec *spec = &probe->spec;
+    const uint32_t bytes = spec->end_bytes - spec->begin_bytes,
+                   turn = spec->unit_bytes * spec->lanes;
+    if (!spec->sim && spec->tmem_columns > PROBE_MAX_COLUMNS)
+        return scan_fail(r, "more than %d columns", PROBE_MAX_COLUMNS);
+    if (!spec->sim && bytes > PROBE_MAX_MEMORY_BYTES)
+        return scan_fail(r, "more than %d bytes", PROBE_MAX_MEMORY_BYTES);
+    if (turn && (bytes + turn - 1) / turn * (spec->unit_bytes / 4) > STREAM_MAX_VALUES)
+        return scan_fail(r, "more than %d bytes for one lane: let more lanes read",
+                         4 * STREAM_MAX_VALUES);
+    return true;
+}
+
+/* On the simulator a warp reads Tensor Memory as it reads other memory. */
+static void set_sim_tmem(struct probe_spec *spec) {
+    spec->unit_bytes = 4 * spec->tmem_columns;
+    spec->end_bytes = spec->unit_bytes * spec->tmem_lanes;
 }
 
 bool statement_probe(struct trace_reader *r, const struct trace_place *place) {
@@ -276,7 +297,9 @@ bool statement_probe(struct trace_reader *r, const struct trace_place *place) {
             return false;
     if (probe.spec.kind != PROBE_EVENT && !probe.at.kind)
         return scan_expected(r, "at and a place");
-    const bool memory = probe.spec.kind == PROBE_SHARED || probe.spec.kind == PROBE_GLOBAL;
+    const bool sim_tmem = probe.spec.kind == PROBE_TMEM && probe.spec.sim;
+    const bool memory =
+        probe.spec.kind == PROBE_SHARED || probe.spec.kind == PROBE_GLOBAL || sim_tmem;
     if (memory && !probe.has_warp)
         probe.has_warp = true; /* warp 0 */
     if (memory && probe.warp[0] != probe.warp[1])
@@ -290,6 +313,10 @@ bool statement_probe(struct trace_reader *r, const struct trace_place *place) {
     }
     probe.spec.first_lane = probe.lane[0];
     probe.spec.lanes = probe.lane[1] - probe.lane[0] + 1;
+    if (sim_tmem)
+        set_sim_tmem(&probe.spec);
+    if (!check_bounds(r, &probe))
+        return false;
     if (r->trace->probes.count == PROBE_MAX_PROBES)
         return scan_fail_at(r, place, EXIT_USAGE, "more than %d probes", PROBE_MAX_PROBES);
     struct trace_probe *added = TRACE_ADD(r, r->trace->probes);

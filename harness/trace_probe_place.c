@@ -10,27 +10,32 @@
 #include "ptx.h"
 #include "trace_statement.h"
 
+struct sites {
+    struct probe_site *items;
+    uint32_t count, capacity;
+};
+
 struct finder {
     struct trace_reader *r;
     struct trace_module *module;
     uint32_t module_index;
-    struct probe_site *sites;
-    uint32_t count, capacity;
+    struct sites rewritten, sim;
     bool *found; /* one a probe */
 };
 
 static bool add(struct finder *f, uint32_t probe, uint32_t func, uint32_t insn) {
-    if (f->count == f->capacity) {
-        const uint32_t wanted = f->capacity ? 2 * f->capacity : 64;
+    struct sites *sites = f->r->trace->probes.items[probe].spec.sim ? &f->sim : &f->rewritten;
+    if (sites->count == sites->capacity) {
+        const uint32_t wanted = sites->capacity ? 2 * sites->capacity : 64;
         struct probe_site *grown = arena_array(&f->r->trace->arena, wanted, sizeof *grown);
         if (!grown)
             return scan_fail(f->r, "no memory left");
-        if (f->count)
-            memcpy(grown, f->sites, f->count * sizeof *grown);
-        f->sites = grown;
-        f->capacity = wanted;
+        if (sites->count)
+            memcpy(grown, sites->items, sites->count * sizeof *grown);
+        sites->items = grown;
+        sites->capacity = wanted;
     }
-    f->sites[f->count++] = (struct probe_site){.probe = probe, .func = func, .insn = insn};
+    sites->items[sites->count++] = (struct probe_site){.probe = probe, .func = func, .insn = insn};
     f->found[probe] = true;
     return true;
 }
@@ -166,8 +171,10 @@ static bool find_sites(struct finder *f) {
             if (!find_in_func(f, i, p))
                 return false;
     }
-    if (f->count)
-        qsort(f->sites, f->count, sizeof *f->sites, by_place);
+    for (struct sites *sites = &f->rewritten; sites;
+         sites = sites == &f->rewritten ? &f->sim : NULL)
+        if (sites->count)
+            qsort(sites->items, sites->count, sizeof *sites->items, by_place);
     return true;
 }
 
@@ -205,26 +212,102 @@ static bool load_rewritten(struct trace_reader *r, struct trace_module *module, 
     return ir;
 }
 
-static bool probe_module(struct finder *f, const struct probe_spec *specs) {
+/* What the sites record, NULL with the error said. */
+static struct probe_plan *make_plan(struct finder *f, const struct sites *sites,
+                                    const struct probe_spec *specs) {
     struct trace *trace = f->r->trace;
     struct strbuf why = {0};
     uint32_t bad = 0;
     struct probe_plan *plan = arena_alloc(&trace->arena, sizeof *plan, _Alignof(struct probe_plan));
-    if (!plan)
-        return scan_fail(f->r, "no memory left");
+    if (!plan) {
+        scan_fail(f->r, "no memory left");
+        return NULL;
+    }
     *plan = (struct probe_plan){.ir = f->module->ir,
                                 .specs = specs,
                                 .spec_count = trace->probes.count,
-                                .sites = f->sites,
-                                .site_count = f->count};
+                                .sites = sites->items,
+                                .site_count = sites->count};
     const enum status status = probe_plan_make(&trace->arena, plan, &bad, &why);
-    const struct trace_place *place = &trace->probes.items[f->sites[bad].probe].place;
     if (status != STATUS_OK)
-        scan_fail_at(f->r, place, EXIT_USAGE, "%s",
+        scan_fail_at(f->r, &trace->probes.items[sites->items[bad].probe].place, EXIT_USAGE, "%s",
                      why.length ? strbuf_text(&why) : "no memory left");
     strbuf_free(&why);
-    f->module->plan = plan;
-    return status == STATUS_OK && load_rewritten(f->r, f->module, f->module_index, place);
+    return status == STATUS_OK ? plan : NULL;
+}
+
+static bool is_own_name(const char *name) {
+    if (strncmp(name, "%sw", 3) != 0)
+        return false;
+    return name[3 + strspn(name + 3, "0123456789")] == '_';
+}
+
+/* Whether the instruction names a register of a probe's code. */
+static bool names_own(const struct ir_func *func, const struct ir_operand *op) {
+    if (op->kind == IR_REG && is_own_name(func->regs[op->index].name))
+        return true;
+    for (unsigned i = 0; i < op->elem_count; i++)
+        if (names_own(func, &op->elems[i]))
+            return true;
+    return false;
+}
+
+static bool is_of_probe(const struct ir_func *func, const struct ir_insn *insn) {
+    if (insn->guard >= 0 && is_own_name(func->regs[insn->guard].name))
+        return true;
+    for (unsigned i = 0; i < insn->operand_count; i++)
+        if (names_own(func, &insn->operands[i]))
+            return true;
+    return false;
+}
+
+/* Where instructions stand in the text that is loaded: a probe's code may stand before them on
+ * their line. Taken from the last one up: the only instruction of a probe that names no register of
+ * its own, tcgen05.wait::ld, stands before the probed one. */
+static void find_columns(const struct ir_func *before, const struct ir_func *after,
+                         uint32_t *columns) {
+    uint32_t k = after->insn_count;
+    for (uint32_t i = before->insn_count; i-- > 0;) {
+        const struct ir_insn *insn = &before->insns[i];
+        while (k > 0 &&
+               (after->insns[k - 1].line != insn->line || after->insns[k - 1].form != insn->form ||
+                is_of_probe(after, &after->insns[k - 1])))
+            k--;
+        columns[i] = k > 0 ? after->insns[--k].column : 0;
+    }
+}
+
+static bool watch_module(struct finder *f, const struct probe_plan *plan) {
+    struct arena *arena = &f->r->trace->arena;
+    uint32_t *columns = arena_array(arena, plan->site_count, sizeof *columns), *all = NULL;
+    for (uint32_t i = 0; columns && i < plan->site_count; i++) {
+        const uint32_t func = plan->sites[i].func;
+        const struct ir_func *before = &plan->ir->funcs[func];
+        if (i == 0 || plan->sites[i - 1].func != func) {
+            all = arena_array(arena, before->insn_count, sizeof *all);
+            if (!all)
+                return scan_fail(f->r, "no memory left");
+            find_columns(before, &f->module->ir->funcs[func], all);
+        }
+        columns[i] = all[plan->sites[i].insn];
+    }
+    f->module->sim_plan = plan;
+    f->module->sim_columns = columns;
+    return columns || scan_fail(f->r, "no memory left");
+}
+
+static bool probe_module(struct finder *f, const struct probe_spec *specs) {
+    const struct probe_plan *sim = NULL;
+    if (f->sim.count && !(sim = make_plan(f, &f->sim, specs)))
+        return false;
+    if (f->rewritten.count) {
+        f->module->plan = make_plan(f, &f->rewritten, specs);
+        const uint32_t first = f->rewritten.items[0].probe;
+        if (!f->module->plan || !load_rewritten(f->r, f->module, f->module_index,
+                                                &f->r->trace->probes.items[first].place))
+            return false;
+    }
+    return !sim || watch_module(f, sim);
 }
 
 /* The instruction lines nearest to a line that has none. */
@@ -255,14 +338,17 @@ static bool no_place(struct trace_reader *r, const struct trace_probe *probe) {
 static bool check_sizes(struct trace_reader *r) {
     for (uint32_t i = 0; i < r->trace->launches.count; i++) {
         const struct trace_launch *launch = &r->trace->launches.items[i];
+        const struct trace_module *module = &r->trace->modules.items[launch->module];
         struct probe_layout layout;
-        probe_layout_make(&layout, r->trace, launch);
-        if (layout.bytes > PROBE_LAYOUT_MAX_BYTES)
-            return scan_fail_at(r, &r->trace->probes.items[layout.largest].place, EXIT_USAGE,
-                                "the probes of launch %u need %.0f MiB, more than %u MiB: watch "
-                                "fewer CTAs, warps or lanes, or keep fewer hits",
-                                launch->number, (double)layout.bytes / 1048576,
-                                PROBE_LAYOUT_MAX_BYTES >> 20);
+        for (int sim = 0; sim < 2; sim++) {
+            probe_layout_make(&layout, r->trace, launch, sim ? module->sim_plan : module->plan);
+            if (layout.bytes > PROBE_LAYOUT_MAX_BYTES)
+                return scan_fail_at(r, &r->trace->probes.items[layout.largest].place, EXIT_USAGE,
+                                    "the probes of launch %u need %.0f MiB, more than %u MiB: "
+                                    "watch fewer CTAs, warps or lanes, or keep fewer hits",
+                                    launch->number, (double)layout.bytes / 1048576,
+                                    PROBE_LAYOUT_MAX_BYTES >> 20);
+        }
     }
     return true;
 }
@@ -281,7 +367,7 @@ bool trace_apply_probes(struct trace_reader *r) {
     for (uint32_t i = 0; i < trace->modules.count; i++) {
         struct finder f = {
             .r = r, .module = &trace->modules.items[i], .module_index = i, .found = found};
-        if (!find_sites(&f) || (f.count && !probe_module(&f, specs)))
+        if (!find_sites(&f) || !probe_module(&f, specs))
             return false;
     }
     for (uint32_t p = 0; p < count; p++)

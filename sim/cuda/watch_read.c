@@ -55,7 +55,7 @@ static void read_value(const struct warp *w, const struct xop *op, unsigned lane
                        uint64_t value[2]) {
     value[1] = 0;
     if (op->bits == 1)
-        value[0] = xop_pred(w, op) >> lane & 1;
+        value[0] = *xop_u32(w, op) >> lane & 1;
     else
         value[0] = xop_lane(w, op, lane);
     if (op->bits == 128)

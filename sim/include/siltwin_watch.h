@@ -72,7 +72,8 @@ typedef int siltwin_sim_watch_register(const struct siltwin_watch_hit *hit, uint
                                        const char *name, uint64_t value[2]);
 /* siltwinSimWatchOperand: operand 0, 1, ... of the instruction in the order written, or element
  * `element` of it (of a vector, a pair, a tensor's coordinates behind its map); -1: itself. An
- * address is the sum of base and offset; that of a kernel parameter is generic. */
+ * address is the sum of base and offset; that of a kernel parameter is generic. A predicate is what
+ * its register holds, with or without a ! before it. */
 typedef int siltwin_sim_watch_operand(const struct siltwin_watch_hit *hit, uint32_t lane,
                                       uint32_t operand, int32_t element, uint64_t value[2]);
 /* siltwinSimWatchParam: generic address of a parameter of the kernel. */

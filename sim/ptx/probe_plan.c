@@ -251,6 +251,8 @@ static bool plan_tmem(struct planner *p, const struct probe_spec *spec) {
         strbuf_puts(p->error, "there is no Tensor Memory before sm_100a");
         return fail(p, STATUS_INVALID);
     }
+    if (spec->sim)
+        return plan_memory(p, spec);
     for (uint32_t i = 0; i < p->func->insn_count; i++) {
         const struct ir_insn *insn = &p->func->insns[i];
         if (is_aligned(insn) && insn->line < p->insn->line)
@@ -282,6 +284,15 @@ static bool plan_tmem(struct planner *p, const struct probe_spec *spec) {
     return true;
 }
 
+/* Control leaves by these; what they do is known before. */
+static bool leaves(const char *opcode) {
+    static const char *const words[] = {"bra", "brx.idx", "ret", "exit", "trap", "call"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(opcode, words[i]))
+            return true;
+    return false;
+}
+
 static bool plan_site(struct planner *p) {
     const struct probe_spec *spec = &p->plan->specs[p->site->probe];
     p->site->values = NULL;
@@ -290,6 +301,7 @@ static bool plan_site(struct planner *p) {
     const char *opcode = isa_row((enum isa_form)p->insn->form)->opcode;
     p->site->poll = spec->kind <= PROBE_REGS && (!strncmp(opcode, "mbarrier.test_wait", 18) ||
                                                  !strncmp(opcode, "mbarrier.try_wait", 17));
+    p->site->before = leaves(opcode) || (spec->kind != PROBE_EVENT && !p->site->poll);
     if (spec->when_reg) {
         const int32_t reg = find_register(p, spec->when_reg);
         if (reg < 0)

@@ -344,24 +344,12 @@ static void add_tail(struct strbuf *out, const struct probe_plan *plan,
     advance(out, plan, site);
 }
 
-/* Control leaves by these; what they do is known before. */
-static bool leaves(const struct ir_insn *insn) {
-    static const char *const words[] = {"bra", "brx.idx", "ret", "exit", "trap", "call"};
-    const char *opcode = isa_row((enum isa_form)insn->form)->opcode;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (!strcmp(opcode, words[i]))
-            return true;
-    return false;
-}
-
 static void add_site(struct rewriter *r, const struct probe_site *site) {
     const struct ir_insn *insn = &r->plan->ir->funcs[site->func].insns[site->insn];
     const size_t at = offset_of(r, insn->line, insn->column);
-    const bool before =
-        leaves(insn) || (r->plan->specs[site->probe].kind != PROBE_EVENT && !site->poll);
     struct strbuf *head = insert(r, with_guard(r->text, at), false);
     add_head(head, r->plan, site);
-    if (before) {
+    if (site->before) {
         add_tail(head, r->plan, site);
         strbuf_puts(head, " ");
     } else {

@@ -40,7 +40,8 @@ enum {
     PROBE_MAX_REGS = 64,
     PROBE_MAX_KEYS = 4,
     PROBE_MAX_COLUMNS = 128,
-    PROBE_MAX_MEMORY_BYTES = 128 << 10
+    PROBE_MAX_MEMORY_BYTES = 128 << 10,
+    PROBE_SIM_MAX_BYTES = 256 << 10 /* of a probe on the simulator only: all of Tensor Memory */
 };
 
 enum probe_kind { PROBE_EVENT, PROBE_REGS, PROBE_SHARED, PROBE_GLOBAL, PROBE_TMEM };
@@ -66,12 +67,15 @@ struct probe_spec {
     int64_t when_value;
     uint32_t skip, keep; /* hits left out, hits kept */
     bool last;           /* the last `keep` instead of the first */
+    bool sim;            /* on the simulator only: nothing is rewritten for it */
     /* PROBE_SHARED: bytes begin..end-1 behind the first shared variable; PROBE_GLOBAL: behind the
      * address of its head. The lanes first_lane .. first_lane + lanes - 1 share them by turns of
      * `unit_bytes` (4 or 16). */
     uint32_t begin_bytes, end_bytes, unit_bytes, first_lane, lanes;
     /* PROBE_TMEM: the columns of a thread's own lane, warp w sees lanes 32 * (w % 4) and up. The
-     * load is .sync.aligned: it stands before an instruction that is so too and has no guard. */
+     * load is .sync.aligned: it stands before an instruction that is so too and has no guard. With
+     * `sim` one warp reads all lanes, anywhere: its lanes first_lane and up take them by turns, a
+     * lane's columns being `unit_bytes`. */
     uint32_t tmem_lane, tmem_lanes, tmem_column, tmem_columns;
 };
 
@@ -98,6 +102,7 @@ struct probe_site {
     uint32_t value_count;
     uint32_t slot_bytes, offset_bytes; /* offset in a thread */
     bool poll;
+    bool before; /* all is recorded before the instruction runs */
 };
 
 /* Sources (bits 1 << enum probe_why) that values depend on which a function hands to global memory,
@@ -131,7 +136,8 @@ const struct ir_symbol *probe_map_param(const struct ir_module *ir, const struct
                                         uint32_t n);
 
 /* Appends the text with the code of all sites put in. `plan->ir` is the module of that very text.
- * STATUS_INVALID when the text has names of its own that begin like ours. */
+ * No spec of its sites may be `sim`. STATUS_INVALID when the text has names of its own that begin
+ * like ours. */
 enum status probe_rewrite(const struct probe_plan *plan, const char *text, size_t length,
                           struct strbuf *out);
 

@@ -252,7 +252,7 @@ Test(probe, wrong_statements_are_errors_with_a_place) {
         {"probe S smem 0..16 at m:18 by warp 0..1", "one warp reads memory", 2},
         {"probe T tmem lanes 0..127 cols 0..63 at m:18", "no Tensor Memory before sm_100a", 2},
         {"probe T tmem lanes 0..127 cols 0..128 at m:18", "more than 128 columns", 2},
-        {"probe X event of * [sim]", "probe [sim] is not there yet", 4},
+        {"probe X event of * [sim] [simulator]", "[sim] or the end", 2},
         {"probe R regs %n at m:11 keep 1 last 1", "one of keep and last is enough", 2},
         {"probe R regs %n at m:11 when %h==1", "%h is no integer and no predicate", 2},
         {"probe R watch %n", "expected event, regs, smem, global or tmem", 2},

@@ -28,7 +28,7 @@ static json_t *buffer_json(const char *name, const char *state, uint64_t size) {
 
 static uint64_t write_record(const char *date, const uint8_t *data, size_t size) {
     struct strbuf error = {0};
-    struct record_writer *w = record_begin(path, &error);
+    struct record_writer *w = record_begin(path, 1, &error);
     uint64_t digest;
     cr_assert(w, "%s", strbuf_text(&error));
     record_put_json(w, "HEAD", json_pack("{s:s}", "date", date));
