@@ -61,7 +61,8 @@ bool machine_simulator_path(struct strbuf *path);
  * lacks what was asked. `machine` must stay where it is until it is closed. */
 bool machine_open(struct machine *machine, const struct machine_options *options,
                   struct host_error *error);
-/* Device memory at `wanted` (a multiple of 2 MiB) where the machine can, else anywhere. */
+/* Device memory at `wanted` (a multiple of BUFFER_RESERVE_BYTES) where the machine can, else
+ * anywhere. */
 bool machine_alloc_at(const struct machine *machine, uint64_t wanted, uint64_t bytes,
                       struct buffer *buffer, struct host_error *error);
 /* Fills machine->windows, once; a GPU runs a small kernel for it. */

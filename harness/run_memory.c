@@ -96,9 +96,9 @@ static bool find_globals(struct run_memory *m, struct run_problem *p) {
 }
 
 /* The first address of a trace's buffers, apart from what drivers and the simulator choose
- * themselves, and the grid they lie on: the granularity of an H200's virtual memory. */
+ * themselves, and the grid they lie on. */
 #define BUFFERS_FIRST      UINT64_C(0x00007e8000000000)
-#define BUFFERS_GRID_BYTES (UINT64_C(2) << 20)
+#define BUFFERS_GRID_BYTES ((uint64_t)BUFFER_RESERVE_BYTES)
 
 static uint64_t wanted_address(const json_t *addresses, const char *name, uint64_t otherwise) {
     const char *text = json_string_value(json_object_get(addresses, name));

@@ -54,14 +54,16 @@ bool buffer_map(const struct driver *driver, CUdevice device, CUdeviceptr wanted
         return buffer_alloc(driver, bytes, buffer, error);
     *buffer = (struct buffer){.driver = driver, .bytes = bytes};
     buffer->mapped_bytes = (bytes + granularity - 1) / granularity * granularity;
+    buffer->reserved_bytes =
+        buffer->mapped_bytes > BUFFER_RESERVE_BYTES ? buffer->mapped_bytes : BUFFER_RESERVE_BYTES;
     if (!RESULT_CHECK(error, driver, cuMemAddressReserve,
-                      (&buffer->address, buffer->mapped_bytes, 0, wanted, 0))) {
+                      (&buffer->address, buffer->reserved_bytes, 0, wanted, 0))) {
         *buffer = (struct buffer){0};
         return false;
     }
     if (back(buffer, &prop, error))
         return true;
-    driver->cuMemAddressFree(buffer->address, buffer->mapped_bytes);
+    driver->cuMemAddressFree(buffer->address, buffer->reserved_bytes);
     *buffer = (struct buffer){0};
     return false;
 }
@@ -111,7 +113,7 @@ bool buffer_copy(const struct buffer_copy_desc *copy, struct host_error *error) 
 void buffer_free(struct buffer *buffer) {
     if (buffer->address && buffer->mapped_bytes) {
         buffer->driver->cuMemUnmap(buffer->address, buffer->mapped_bytes);
-        buffer->driver->cuMemAddressFree(buffer->address, buffer->mapped_bytes);
+        buffer->driver->cuMemAddressFree(buffer->address, buffer->reserved_bytes);
     } else if (buffer->address) {
         buffer->driver->cuMemFree(buffer->address);
     }

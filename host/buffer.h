@@ -11,12 +11,17 @@ struct buffer {
     const struct driver *driver;
     CUdeviceptr address; /* at least 256-byte aligned */
     size_t bytes;
-    size_t mapped_bytes; /* of buffer_map, else 0 */
+    size_t mapped_bytes, reserved_bytes; /* of buffer_map, else 0 */
 };
 
 /* Allocates; the contents are undefined. `bytes` must not be 0. */
 bool buffer_alloc(const struct driver *driver, size_t bytes, struct buffer *buffer,
                   struct host_error *error);
+
+/* The least range of addresses that buffer_map reserves: an H200's driver (13.0) takes small ones,
+ * 2 MiB for instance, out of a pool of its own whatever was wanted, and 32 MiB where it was asked
+ * to. */
+enum { BUFFER_RESERVE_BYTES = 64 << 20 };
 
 /* As buffer_alloc, on `device`, through the driver's virtual memory (CUDA Driver API, Virtual
  * Memory Management): at `wanted` when that range of addresses is free, else where the driver

@@ -162,6 +162,7 @@ Test(buffer, is_mapped_where_it_is_wanted) {
     cr_assert(buffer_map(&driver, 3, 0x7e8000000000, 5000, &buffer, &error), "%s", error.text);
     cr_assert_eq(buffer.address, 0x7e8000000000);
     cr_assert_eq(buffer.bytes, 5000);
+    cr_assert_eq(virtual.reserved_bytes, BUFFER_RESERVE_BYTES);
     cr_assert_eq(virtual.created_bytes, 8192);
     cr_assert_eq(virtual.mapped_bytes, 8192);
     cr_assert_eq(virtual.access_bytes, 8192);
