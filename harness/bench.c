@@ -6,7 +6,7 @@
 
 #include "run_launch.h"
 
-static const double LIMIT_S = 30; /* for the first launch, on a GPU */
+static const double LIMIT_S = 30; /* for the first launch on a GPU that has no time of its own */
 
 static unsigned sets_wanted(struct bench *bench) {
     int l2 = 0;
@@ -60,15 +60,17 @@ static bool start_cublas(void *context, size_t index, struct host_error *error) 
 }
 
 /* Once under a time limit, then timed. */
-static bool measure(struct bench *bench, struct turn *turn, timing_start *start,
+static bool measure(struct bench *bench, struct turn *turn, timing_start *start, double limit_s,
                     struct timing *timing, struct host_error *error) {
     if (!start(turn, 0, error))
         return false;
     const enum launch_wait end =
-        launch_wait(turn->driver, NULL, bench->machine->gpu ? LIMIT_S : 0, error);
+        launch_wait(turn->driver, NULL, bench->machine->gpu ? limit_s : 0, error);
     if (end == LAUNCH_TIMED_OUT) {
         bench->timed_out = true;
-        result_message(error, "not done after %g s", LIMIT_S);
+        result_message(error,
+                       "not done after %g s; 'siltwin run' says more about a kernel that hangs",
+                       limit_s);
     }
     return end == LAUNCH_DONE &&
            timing_repeat(turn->driver,
@@ -85,7 +87,8 @@ bool bench_launch(struct bench *bench, const struct trace_launch *launch, struct
                CUDA_SUCCESS;
         turn.count++;
     }
-    good = good && measure(bench, &turn, start_launch, timing, error);
+    good = good && measure(bench, &turn, start_launch,
+                           launch->timeout_s > 0 ? launch->timeout_s : LIMIT_S, timing, error);
     for (unsigned i = 0; i < turn.count; i++)
         run_launch_args_free(&turn.args[i]);
     return good;
@@ -145,5 +148,5 @@ bool bench_cublas(struct bench *bench, const struct cublas *cublas,
         product.c = address_of(set, matmul->index[2]);
         turn.matmuls[turn.count] = product;
     }
-    return measure(bench, &turn, start_cublas, timing, error);
+    return measure(bench, &turn, start_cublas, LIMIT_S, timing, error);
 }

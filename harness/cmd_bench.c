@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "input.h"
 #include "message.h"
+#include "run_launch.h"
 #include "tool_path.h"
 
 struct settings {
@@ -138,6 +139,22 @@ static void compare(const struct settings *s, struct bench *bench,
         cublas_close(&cublas);
 }
 
+/* A kernel that hangs on a GPU ends with the process. */
+static int launch_failed(const struct settings *s, const struct bench *bench, const char *name,
+                         const struct host_error *error) {
+    const bool unanswered = bench->timed_out || run_launch_unanswered(bench->machine, error);
+    const char *report = bench->machine->last_report();
+    message_error("%s%s: %s%s%s", unanswered ? "no verdict: " : "", name, error->text,
+                  *report ? "\n" : "", report);
+    if (bench->timed_out) {
+        if (s->json)
+            message_missing_document("bench", EXIT_NO_VERDICT);
+        fflush(NULL);
+        _exit(EXIT_NO_VERDICT);
+    }
+    return unanswered ? EXIT_NO_VERDICT : EXIT_DIFFERENT;
+}
+
 static int time_launches(const struct settings *s, struct bench *bench, json_t *list) {
     const struct trace *trace = bench->trace;
     struct bench_matmul matmul;
@@ -151,15 +168,8 @@ static int time_launches(const struct settings *s, struct bench *bench, json_t *
         char name[200];
         snprintf(name, sizeof name, "launch %u %s.%s", launch->number,
                  trace->modules.items[launch->module].name, launch->entry->name);
-        if (!bench_launch(bench, launch, &timing, &error)) {
-            message_error("no verdict: %s: %s\n%s", name, error.text,
-                          bench->machine->last_report());
-            if (bench->timed_out) {
-                fflush(NULL);
-                _exit(EXIT_NO_VERDICT);
-            }
-            return EXIT_NO_VERDICT;
-        }
+        if (!bench_launch(bench, launch, &timing, &error))
+            return launch_failed(s, bench, name, &error);
         report(s, list, name, &timing, flop);
         if (product && bench->machine->gpu)
             compare(s, bench, &matmul, timing.median_ms, list);

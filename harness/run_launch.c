@@ -258,6 +258,13 @@ static bool no_verdict(uint32_t end) {
            end == SILTWIN_SIM_NO_MEMORY;
 }
 
+bool run_launch_unanswered(const struct machine *machine, const struct host_error *error) {
+    struct siltwin_sim_fault fault = {.struct_bytes = sizeof fault};
+    if (machine->last_fault(&fault) || fault.end == SILTWIN_SIM_NO_FAULT)
+        return error->code == CUDA_ERROR_NOT_SUPPORTED;
+    return no_verdict(fault.end);
+}
+
 static const char *rule_of(uint32_t end) {
     switch (end) {
     case SILTWIN_SIM_HANG: return "launch.hang";
@@ -276,7 +283,7 @@ static void report(struct run *run, const struct trace_launch *launch,
     const uint32_t end = fault          ? fault->end
                          : run->lost_at ? SILTWIN_SIM_FAULT /* a GPU says no more */
                                         : SILTWIN_SIM_NO_FAULT;
-    const bool unanswered = no_verdict(end) || (!fault && error->code == CUDA_ERROR_NOT_SUPPORTED);
+    const bool unanswered = run_launch_unanswered(run->machine, error);
     strbuf_printf(&text, "%slaunch %u (%s): %s", unanswered ? "no verdict: " : "", launch->number,
                   launch->entry->name, error->text);
     if (fault)

@@ -19,6 +19,10 @@ CUresult run_launch_args(const struct run_memory *memory, const struct trace_lau
                          struct run_launch_args *args, struct host_error *error);
 void run_launch_args_free(struct run_launch_args *args);
 
+/* Whether the failure of a launch is no verdict about its kernel: something is not modelled, or a
+ * budget ran out. */
+bool run_launch_unanswered(const struct machine *machine, const struct host_error *error);
+
 /* One launch of a trace: packs its arguments, waits for its end, compares how it ended with what
  * the trace expects, reports a fault with its place in the PTX, prints its statistics. */
 void run_launch(struct run *run, const struct trace_launch *launch);

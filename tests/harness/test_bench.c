@@ -53,7 +53,7 @@ Test(bench, wrong_usage) {
     }
 }
 
-Test(bench, a_kernel_that_fails_gives_no_verdict) {
+Test(bench, a_kernel_that_fails_is_a_finding) {
     char path[] = "/tmp/siltwin_bench_XXXXXX", trace[64], *output;
     cr_assert_not_null(mkdtemp(path));
     snprintf(trace, sizeof trace, "%s/k.ptx", path);
@@ -66,8 +66,8 @@ Test(bench, a_kernel_that_fails_gives_no_verdict) {
     fputs("siltwin 1\ndevice h200\nmodule m sm_90a=k.ptx\nlaunch m.k grid 1 block 32\n", file);
     fclose(file);
     const char *const args[] = {"bench", trace, NULL};
-    cr_assert_eq(command_run(args, &output), 4, "%s", output);
-    cr_assert_not_null(strstr(output, "no verdict: launch 1 m.k"), "%s", output);
+    cr_assert_eq(command_run(args, &output), 1, "%s", output);
+    cr_assert_not_null(strstr(output, "siltwin: error: launch 1 m.k: "), "%s", output);
     free(output);
     remove(trace);
     snprintf(trace, sizeof trace, "%s/k.ptx", path);

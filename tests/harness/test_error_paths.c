@@ -577,3 +577,15 @@ Test(error_paths, ended_from_outside) {
         check_contents("old.rec", "old");
     }
 }
+
+/* ---- bench ---- */
+
+Test(error_paths, bench) {
+    write_trace("launch m.misaligned grid 1 block 1 args &X\n");
+    cr_assert_eq(siltwin(NULL, "bench t.trace"), 1, "%s", err);
+    cr_assert(strstr(err, "siltwin: error: launch 1 m.misaligned: "), "%s", err);
+    cr_assert(strstr(err, "\nm.ptx:137:5: error: misaligned address: "), "%s", err);
+    write_trace("launch m.forever grid 1 block 32 timeout 300ms\n");
+    cr_assert_eq(siltwin(NULL, "bench t.trace"), 1, "%s", err);
+    cr_assert(strstr(err, "\nerror: hang in kernel forever: "), "%s", err);
+}
