@@ -1,7 +1,13 @@
-/* Wrong kernels against the right one: with every instruction probed, diff names the wrong line;
- * without probes it names how the result is out of order. And the command's own cases: records
- * without a difference, against a record, no GPU, damaged events. */
+/* Wrong kernels against a committed record of the right one: with every instruction probed, diff
+ * names the wrong line; without probes it names how the result is out of order. So it does for
+ * wrong simulators: records edited to what one with another rounding, fragment map, parity or
+ * swizzle would give. And the command's own cases: records without a difference, against a record,
+ * no GPU, what a machine does not repeat.
+ *
+ * data/diff_events.rec, diff_plain.rec and diff_smem.rec hold their trace and kernel: another
+ * machine's are made with `siltwin run data/diff_X.rec --on gpu -o NEW`. */
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +16,7 @@
 #include "command.h"
 #include "commands.h"
 #include "diff.h"
+#include "stream.h"
 #include "workdir.h"
 
 static struct workdir dir;
@@ -30,26 +37,43 @@ static const char *in_folder(const char *name) {
     return workdir_file(&dir, name);
 }
 
-static char *read_kernel(void) {
-    char *text = calloc(1, TEXT_BYTES);
+static char *kernel; /* the right one's text */
+static char good[128];
+
+static void read_kernel(void) {
+    kernel = calloc(1, TEXT_BYTES);
     FILE *file = fopen(SILTWIN_ROOT "/device/sm_90a/matmul_4_tma_store.ptx", "rb");
     cr_assert(file);
-    cr_assert_lt(fread(text, 1, TEXT_BYTES - 1, file), TEXT_BYTES - 1);
+    cr_assert_lt(fread(kernel, 1, TEXT_BYTES - 1, file), TEXT_BYTES - 1);
     fclose(file);
-    return text;
+    snprintf(good, sizeof good, "%s", in_folder("good.rec"));
+}
+
+/* The trace and the kernel of a committed record, which is then the right side. */
+static void take_record(const char *name) {
+    struct record record;
+    struct strbuf error = {0};
+    snprintf(good, sizeof good, SILTWIN_ROOT "/tests/harness/data/%s", name);
+    cr_assert_eq(record_load(good, &record, &error), STATUS_OK, "%s", strbuf_text(&error));
+    for (size_t i = 0; i < record.file_count; i++) {
+        workdir_write(&dir, record.files[i].name, (const char *)record.files[i].bytes);
+        if (!strcmp(record.files[i].name, "k.ptx"))
+            kernel = strdup((const char *)record.files[i].bytes);
+    }
+    cr_assert(kernel);
+    record_free(&record);
 }
 
 /* The kernel with the first (all: every) `from` replaced; the line of the first. */
 static unsigned write_kernel(const char *from, const char *to, bool all) {
-    char *text = read_kernel(), *out = calloc(1, 2 * TEXT_BYTES);
+    char *out = calloc(1, 2 * TEXT_BYTES), *at = kernel;
     unsigned line = 0;
-    char *at = text;
     for (char *hit; *from && (hit = strstr(at, from)); at = hit + strlen(from)) {
         strncat(out, at, (size_t)(hit - at));
         strcat(out, to);
         if (!line) {
             line = 1;
-            for (char *p = text; p < hit; p++)
+            for (char *p = kernel; p < hit; p++)
                 line += *p == '\n';
         }
         if (!all) {
@@ -60,7 +84,6 @@ static unsigned write_kernel(const char *from, const char *to, bool all) {
     cr_assert(line || !*from, "the kernel has no `%s`", from);
     strcat(out, at);
     workdir_write(&dir, "k.ptx", out);
-    free(text);
     free(out);
     return line;
 }
@@ -80,6 +103,18 @@ static void write_trace(const char *probes) {
     workdir_write(&dir, "k.trace", trace);
 }
 
+/* The findings are looked at, not the document. */
+static void compare_quietly(struct diff *d) {
+    fflush(stdout);
+    const int output = dup(STDOUT_FILENO), nowhere = open("/dev/null", O_WRONLY);
+    cr_assert(output >= 0 && dup2(nowhere, STDOUT_FILENO) >= 0);
+    diff_records(d);
+    fflush(stdout);
+    cr_assert_geq(dup2(output, STDOUT_FILENO), 0);
+    close(output);
+    close(nowhere);
+}
+
 static int siltwin(const char *const *words, char **out) {
     return command_run(words, out);
 }
@@ -94,8 +129,7 @@ static void record(const char *name) {
 }
 
 static int diff(char **out) {
-    return siltwin((const char *const[]){"diff", in_folder("good.rec"), in_folder("bad.rec"), NULL},
-                   out);
+    return siltwin((const char *const[]){"diff", good, in_folder("bad.rec"), NULL}, out);
 }
 
 #define LOAD "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
@@ -132,9 +166,7 @@ static const struct {
 };
 
 Test(diff, wrong_kernels_are_found_at_their_line) {
-    write_trace("probe E event of * keep 8");
-    write_kernel("", "", false);
-    record("good.rec");
+    take_record("diff_events.rec");
     const size_t count = sizeof wrong / sizeof *wrong;
     for (size_t i = 0; i < count; i++) {
         char *out, place[64];
@@ -175,9 +207,7 @@ static const struct {
 };
 
 Test(diff, rearrangements_have_their_name_and_line) {
-    write_trace("");
-    write_kernel("", "", false);
-    record("good.rec");
+    take_record("diff_plain.rec");
     for (size_t i = 0; i < sizeof moved / sizeof *moved; i++) {
         char *out, place[64];
         const unsigned line = write_kernel(moved[i].from, moved[i].to, moved[i].all);
@@ -194,35 +224,222 @@ Test(diff, rearrangements_have_their_name_and_line) {
  * line. */
 Test(diff, shared_memory_in_another_swizzle_mode) {
     char *out;
-    write_kernel("", "", false);
-    write_trace("probe S smem 0..8192 at mm:98 warp 1");
-    record("good.rec");
-    write_trace(
-        "probe S smem 0..8192 at mm:98 warp 1\ntensormap TN of A box [64][64] swizzle none");
-    cr_assert_eq(siltwin((const char *const[]){"diff", in_folder("k.trace"), "--against",
-                                               in_folder("good.rec"), NULL},
-                         &out),
-                 0, "%s", out);
+    take_record("diff_smem.rec");
+    const char *const words[] = {"diff", in_folder("k.trace"), "--against", good, NULL};
+    cr_assert_eq(siltwin(words, &out), 0, "%s", out);
     cr_assert(strstr(out, "equal: 3 buffers, 64 events"), "%s", out);
     free(out);
-    char trace[2048];
-    FILE *file = fopen(in_folder("k.trace"), "rb");
-    cr_assert(file);
-    trace[fread(trace, 1, sizeof trace - 1, file)] = '\0';
-    fclose(file);
+    write_trace(
+        "probe S smem 0..8192 at mm:98 warp 1\ntensormap TN of A box [64][64] swizzle none");
+    char *trace = workdir_read(&dir, "k.trace");
     memcpy(strstr(trace, "args TA") + 5, "TN", 2);
     workdir_write(&dir, "k.trace", trace);
-    cr_assert_eq(siltwin((const char *const[]){"diff", in_folder("k.trace"), "--against",
-                                               in_folder("good.rec"), NULL},
-                         &out),
-                 1, "%s", out);
+    free(trace);
+    cr_assert_eq(siltwin(words, &out), 1, "%s", out);
     cr_assert(strstr(out, "another swizzle mode: 128B on one side, none on the other"), "%s", out);
     cr_assert(strstr(out, "smem[0x200]: 0x"), "%s", out);
     free(out);
 }
 
+/* ---- wrong simulators ---- */
+
+/* A record's events and buffer C, to be edited as another simulator would have left them. */
+struct edited {
+    struct record record;
+    struct stream events;
+    uint16_t c[64][64];
+};
+
+static uint64_t *word(const struct stream_event *event, const struct stream_value *value) {
+    return (uint64_t *)(uintptr_t)&event->words[value->offset_bytes / 8];
+}
+
+/* The value of that name at the event's place, where the instruction begins with `opcode`. */
+static uint64_t *find_value(const struct edited *e, const struct stream_event *event,
+                            const char *opcode, const char *name) {
+    const struct stream_place *place = &e->events.places[event->place];
+    for (uint32_t i = 0; i < place->value_count; i++)
+        if (!strncmp(place->text, opcode, strlen(opcode)) && !strcmp(place->values[i].name, name) &&
+            !place->values[i].constant)
+            return word(event, &place->values[i]);
+    return NULL;
+}
+
+/* bf16 toward zero instead of to nearest. */
+static void other_rounding(struct edited *e) {
+    for (size_t i = 0; i < e->events.event_count; i++) {
+        const struct stream_event *event = &e->events.events[i];
+        uint64_t *d = find_value(e, event, "cvt.rn.bf16x2.f32", "d");
+        if (d)
+            *d = (*find_value(e, event, "cvt.rn.bf16x2.f32", "a") & 0xffff0000) |
+                 *find_value(e, event, "cvt.rn.bf16x2.f32", "b") >> 16;
+    }
+}
+
+/* Accumulators in the lane before their own. */
+static void other_fragment_map(struct edited *e) {
+    uint16_t c[64][64];
+    for (size_t i = 0; i < e->events.event_count; i++) {
+        const struct stream_event *event = &e->events.events[i];
+        if (!find_value(e, event, "cvt.rn.bf16x2.f32", "d") || event->thread % 32 != 0)
+            continue;
+        /* The 32 lanes' events of this place and visit. */
+        uint64_t *lanes[32] = {0}, first = 0;
+        for (size_t k = 0; k < e->events.event_count; k++) {
+            const struct stream_event *x = &e->events.events[k];
+            if (x->place == event->place && x->visit == event->visit && x->cta == event->cta &&
+                x->thread / 32 == event->thread / 32)
+                lanes[x->thread % 32] = find_value(e, x, "cvt.rn.bf16x2.f32", "d");
+        }
+        first = *lanes[0];
+        for (int lane = 0; lane < 31; lane++)
+            *lanes[lane] = *lanes[lane + 1];
+        *lanes[31] = first;
+    }
+    for (int r = 0; r < 64; r++)
+        for (int col = 0; col < 64; col++) {
+            const int lane = (r % 8 * 4 + col / 2 % 4 + 1) % 32;
+            c[r][col] = e->c[r / 8 * 8 + lane / 4][col / 8 * 8 + lane % 4 * 2 + col % 2];
+        }
+    memcpy(e->c, c, sizeof c);
+}
+
+/* test_wait and try_wait of the other parity. */
+static void other_parity(struct edited *e) {
+    for (size_t i = 0; i < e->events.event_count; i++) {
+        uint64_t *done = find_value(e, &e->events.events[i], "mbarrier.try_wait", "done");
+        if (done)
+            *done ^= 1;
+    }
+}
+
+/* shl that counts one too far. */
+static void other_shift(struct edited *e) {
+    for (size_t i = 0; i < e->events.event_count; i++) {
+        uint64_t *d = find_value(e, &e->events.events[i], "shl.b32", "d");
+        if (d)
+            *d = (uint32_t)(*d << 1);
+    }
+}
+
+/* A tensor store without the map's swizzle. */
+static void other_swizzle(struct edited *e) {
+    uint16_t c[64][64];
+    for (int r = 0; r < 64; r++)
+        for (int col = 0; col < 64; col++)
+            c[r][col] = e->c[r][col ^ (r % 8 * 8)];
+    memcpy(e->c, c, sizeof c);
+}
+
+/* stmatrix that transposes. */
+static void other_matrix(struct edited *e) {
+    uint16_t c[64][64];
+    for (int r = 0; r < 64; r++)
+        for (int col = 0; col < 64; col++)
+            c[r][col] = e->c[r / 8 * 8 + col % 8][col / 8 * 8 + r % 8];
+    memcpy(e->c, c, sizeof c);
+}
+
+/* A tensor store that begins two rows late. */
+static void other_coordinate(struct edited *e) {
+    uint16_t c[64][64];
+    memset(c, 0xff, sizeof c);
+    memcpy(c[2], e->c[0], sizeof c - 2 * sizeof c[0]);
+    memcpy(e->c, c, sizeof c);
+}
+
+/* The sum of products with its last bit wrong in one element. */
+static void other_sum(struct edited *e) {
+    e->c[17][5] ^= 1;
+}
+
+static const struct {
+    const char *name;
+    void (*edit)(struct edited *e);
+    const char *line, *arrangement, *text; /* line: a text of the kernel that stands there */
+} simulators[] = {
+    {"rounding", other_rounding, "cvt.rn.bf16x2.f32 %b0, %d1, %d0;", NULL, "\n    d: 0x"},
+    {"fragment map", other_fragment_map, "cvt.rn.bf16x2.f32 %b0, %d1, %d0;",
+     "lanes moved: what lane l holds is lane (l + 1) % 32's", "\n    d: 0x"},
+    {"parity", other_parity, "mbarrier.try_wait.parity", NULL, "\n    done: 0x1 in "},
+    {"shift", other_shift, "shl.b32 %panel_row, %warp, 4;", NULL,
+     "\n    d: 0x10 (16) in silicon, 0x20 (32) in sim"},
+    {"swizzle", other_swizzle, NULL, "another swizzle mode: 128B on one side, none on the other",
+     ""},
+    {"stmatrix", other_matrix, NULL, "transposed within tiles of 8 x 8", ""},
+    {"coordinate", other_coordinate, NULL, "rows shifted: row r is row r - 2", ""},
+    {"sum", other_sum, NULL, NULL, "first difference at C[17][5]: 0x"},
+};
+
+static struct record_buffer *buffer_c(struct record *record) {
+    for (size_t i = 0; i < record->buffer_count; i++)
+        if (!strcmp(record->buffers[i].name, "C"))
+            return &record->buffers[i];
+    return NULL;
+}
+
+static unsigned line_of(const char *text) {
+    const char *hit = strstr(kernel, text);
+    unsigned line = 1;
+    cr_assert(hit, "%s", text);
+    for (const char *p = kernel; p < hit; p++)
+        line += *p == '\n';
+    return line;
+}
+
+Test(diff, wrong_simulators_are_found) {
+    struct record right = {0};
+    struct strbuf error = {0};
+    take_record("diff_events.rec");
+    cr_assert_eq(record_load(good, &right, &error), STATUS_OK);
+    const size_t count = sizeof simulators / sizeof *simulators;
+    for (size_t i = 0; i < count; i++) {
+        struct edited *e = calloc(1, sizeof *e);
+        const char *why, *text, *arrangement = NULL;
+        cr_assert_eq(record_load(good, &e->record, &error), STATUS_OK);
+        const struct record_stream *stored = &e->record.streams[0];
+        cr_assert(stream_read(stored->json, stored->bytes, stored->size, &e->events, &why));
+        memcpy(e->c, buffer_c(&e->record)->bytes, sizeof e->c);
+        simulators[i].edit(e);
+        memcpy(buffer_c(&e->record)->bytes, e->c, sizeof e->c);
+        struct diff d = {.a = &right,
+                         .b = &e->record,
+                         .a_name = "silicon",
+                         .b_name = "sim",
+                         .json = true,
+                         .findings = json_array()};
+        compare_quietly(&d);
+        cr_expect_eq(d.status, EXIT_DIFFERENT, "%s", simulators[i].name);
+        text = json_string_value(json_object_get(json_array_get(d.findings, 0), "text"));
+        for (size_t k = 0; k < json_array_size(d.findings); k++) {
+            const json_t *finding = json_array_get(d.findings, k);
+            if (json_object_get(finding, "arrangement"))
+                arrangement = json_string_value(json_object_get(finding, "arrangement"));
+        }
+        if (simulators[i].line) {
+            char place[64];
+            snprintf(place, sizeof place, "\n  k.ptx:%u:", line_of(simulators[i].line));
+            cr_expect(text && strstr(text, place), "%s: not%s\n%s", simulators[i].name, place,
+                      text);
+        }
+        cr_expect(text && strstr(text, simulators[i].text), "%s: %s", simulators[i].name, text);
+        if (simulators[i].arrangement)
+            cr_expect(arrangement && !strcmp(arrangement, simulators[i].arrangement), "%s: %s",
+                      simulators[i].name, arrangement ? arrangement : "no arrangement");
+        json_decref(d.findings);
+        stream_free(&e->events);
+        record_free(&e->record);
+        free(e);
+    }
+    record_free(&right);
+    printf("%zu wrong simulators found\n", count);
+}
+
+/* ---- the command ---- */
+
 Test(diff, what_the_command_answers) {
     char *out;
+    read_kernel();
     write_trace("probe E event of mbarrier.* cp.async.bulk*");
     write_kernel("", "", false);
     record("good.rec");
@@ -255,6 +472,7 @@ Test(diff, what_the_command_answers) {
 Test(diff, unstable_values_are_no_difference) {
     struct record a = {0}, b = {0}, again[2] = {0};
     struct strbuf error = {0};
+    read_kernel();
     write_trace("probe E event of cvt.rn.bf16x2.f32 keep 8");
     write_kernel("", "", false);
     record("good.rec");
@@ -280,7 +498,7 @@ Test(diff, unstable_values_are_no_difference) {
         cr_expect(count == 1 ? d.counts.of_class[DIFF_UNSTABLE] == 0
                              : d.counts.of_class[DIFF_UNSTABLE] > 0);
         if (count == 2) {
-            diff_records(&d); /* with the buffers */
+            compare_quietly(&d); /* with the buffers */
             cr_expect_eq(d.status, EXIT_AS_EXPECTED);
         }
         diff_free(&d);
@@ -299,6 +517,7 @@ Test(diff, clocks_may_differ) {
         ".reg .pred %%p; .reg .b32 %%c, %%n; mov.u32 %%n, %u; L: sub.u32 %%n, %%n, 1; "
         "setp.ne.u32 %%p, %%n, 0; @%%p bra L;\nmov.u32 %%c, %%clock;\nret; }\n";
     char ptx[512], *out;
+    read_kernel();
     workdir_write(&dir, "c.trace",
                   "siltwin 1\ndevice h200\nmodule m c.ptx\nprobe R regs %c at m:7\n"
                   "probe E event of mov.u32 at m:6\nlaunch m.k grid 1 block 32\n");
