@@ -40,11 +40,13 @@ const char *tma_outcome_text(enum tma_outcome outcome) {
         [TMA_FAULT_MODE] =
             "an im2col tensor map goes with an im2col instruction, a tiled one with a tile one",
         [TMA_FAULT_OUTSIDE] = "an im2col copy must start inside the bounding box of its tensor map",
+        [TMA_FAULT_IM2COL_STORE] = "a store takes no im2col tensor map whose bounding box reaches "
+                                   "out of the tensor (lower "
+                                   "corners from 0 on, upper corners up to 0)",
         [TMA_UNKNOWN_FLIP_8B] = "not modelled: SWIZZLE_128B_ATOM_32B_FLIP_8B, no source says which "
                                 "lines have their halves exchanged",
         [TMA_UNKNOWN_PACKED_STORE] =
             "not modelled: stores of the 16U4_ALIGN16B and 16U6_ALIGN16B types",
-        [TMA_UNKNOWN_IM2COL_STORE] = "not modelled: stores and reductions through im2col maps",
     };
     return text[outcome];
 }
@@ -60,8 +62,6 @@ static enum tma_outcome check_writes(const struct tmap *map, const struct tma_re
     }
     if (tmap_is_padded(map->type))
         return TMA_UNKNOWN_PACKED_STORE;
-    if (map->mode == TMAP_IM2COL)
-        return TMA_UNKNOWN_IM2COL_STORE;
     if (request->kind != TMA_REDUCE)
         return TMA_OK;
     return tma_reduce_runs(request->reduce_op, map->type) ? TMA_OK : TMA_FAULT_REDUCE_TYPE;
@@ -85,6 +85,14 @@ static int64_t box_end(const struct tmap *map, uint32_t spatial) {
     return (int64_t)map->dim_elems[first_spatial(map) + spatial] - 1 + map->upper_corner[spatial];
 }
 
+/* A store writes through no box that reaches out of the tensor. */
+static bool box_is_inside(const struct tmap *map) {
+    bool inside = true;
+    for (uint32_t i = 0; i + 2 < map->rank; i++)
+        inside = inside && map->lower_corner[i] >= 0 && map->upper_corner[i] <= 0;
+    return inside;
+}
+
 static bool starts_in_box(const struct tmap *map, const struct tma_request *request) {
     const int32_t *start = request->coords + first_spatial(map);
     bool inside = true;
@@ -105,15 +113,16 @@ static enum tma_outcome check(const struct tmap *map, const struct tma_request *
         return TMA_FAULT_RANK;
     if (request->mode != map->mode)
         return TMA_FAULT_MODE;
+    bool writes = request->kind == TMA_STORE || request->kind == TMA_REDUCE;
+    if (map->mode == TMAP_IM2COL && writes && !box_is_inside(map))
+        return TMA_FAULT_IM2COL_STORE;
     if (map->mode == TMAP_IM2COL && !starts_in_box(map, request))
         return TMA_FAULT_OUTSIDE;
     if (!swizzle_is_known((enum swizzle_mode)map->swizzle))
         return TMA_UNKNOWN_FLIP_8B;
     if (!inner_start_is_aligned(map, request->coords[0]))
         return TMA_FAULT_INNER_COORDINATE;
-    if (request->kind == TMA_STORE || request->kind == TMA_REDUCE)
-        return check_writes(map, request);
-    return TMA_OK;
+    return writes ? check_writes(map, request) : TMA_OK;
 }
 
 /* How many positions a copy takes along a dimension. */

@@ -28,11 +28,11 @@ enum tma_outcome {
     TMA_FAULT_RANK,                /* the instruction's is not the map's: 715 */
     TMA_FAULT_MODE,                /* tile with an im2col map, im2col with a tiled one: 715 */
     TMA_FAULT_OUTSIDE,             /* im2col start outside the bounding box: 715 */
+    TMA_FAULT_IM2COL_STORE,        /* box of the map reaches out of the tensor: 715 */
     TMA_FAULT_REDUCE_TYPE,         /* operation and element type do not go: 715, observation 56 */
     /* What no source settles: refused by name. */
     TMA_UNKNOWN_FLIP_8B,
     TMA_UNKNOWN_PACKED_STORE,
-    TMA_UNKNOWN_IM2COL_STORE,
     TMA_OUTCOMES,
 };
 

@@ -107,13 +107,15 @@ static void put(uint64_t *words, struct place p, uint64_t value) {
     words[p.word] = bits_set(words[p.word], p.bit, p.width, value);
 }
 
-/* The types that are rounded to tf32 are FLOAT32 and FLOAT32_FTZ with a flag. */
+/* The types that are rounded to tf32 are FLOAT32 and FLOAT32_FTZ with a flag. tensormap.replace
+ * sets the flag and never takes it away, as on an H200. */
 enum { PTX_F32 = 7, PTX_TF32 = 11, PTX_TF32_FTZ = 12 };
 
 static void put_type(uint64_t *words, uint64_t number) {
     bool rounds = number == PTX_TF32 || number == PTX_TF32_FTZ;
     put(words, type_place, rounds ? number - PTX_TF32 + PTX_F32 : number);
-    put(words, tf32_place, rounds);
+    if (rounds)
+        put(words, tf32_place, 1);
 }
 
 static void put_stride(uint64_t *words, uint32_t ordinal, uint64_t stride_bytes) {

@@ -1,5 +1,6 @@
-/* Family im2col_map: the result code of cuTensorMapEncodeIm2col for random parameters, legal ones
- * and ones with up to three fields changed to something near a limit. */
+/* Family im2col_map: what cuTensorMapEncodeIm2col returns for random parameters, legal ones and
+ * ones with up to three fields changed to something near a limit, and the 128 bytes that it writes,
+ * their first word (the address) apart. */
 #include <string.h>
 
 #include "buffer.h"
@@ -94,10 +95,13 @@ bool conform_im2col_map_run(struct conform_batch *batch, struct host_error *erro
         return false;
     for (uint32_t i = 0; i < CASES; i++) {
         struct conform_tma_case made = make_case(batch, i);
-        CUtensorMap map;
+        CUtensorMap map = {0};
+        uint8_t *result = batch->results + CONFORM_TENSORMAP_BYTES * (size_t)i;
         made.desc.address += buffer.address;
         CUresult code = tensormap_encode_im2col(batch->driver, &made.desc, &made.im2col, &map);
-        memcpy(batch->results + 4 * (size_t)i, &code, 4);
+        memcpy(result, &code, 4);
+        if (code == CUDA_SUCCESS)
+            memcpy(result + 8, (const char *)map.opaque + 8, CONFORM_TENSORMAP_BYTES - 8);
     }
     buffer_free(&buffer);
     return true;

@@ -53,6 +53,7 @@ static void replay(const char *family, uint64_t cases) {
         replay(#name, cases);                                                                      \
     }
 FAMILY(tensormap, 8192)
+FAMILY(im2col_map, 8192)
 FAMILY(mbarrier, 4096)
 FAMILY(matrix, 3328)
 FAMILY(warp, 11264)
@@ -62,6 +63,9 @@ FAMILY(exhaustive, 262144)
 FAMILY(bulk, 2048)
 FAMILY(tma_load, 2048)
 FAMILY(tma_store, 2048)
+FAMILY(interleave_load, 2048)
+FAMILY(interleave_store, 2048)
+FAMILY(im2col_load, 2048)
 FAMILY(wgmma, 1792)
 FAMILY(wgmma_sp, 1792)
 FAMILY(wgmma_b1, 1024)

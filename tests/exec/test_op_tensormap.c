@@ -120,10 +120,6 @@ Test(op_tensormap, forms_that_are_not_modelled_are_refused_by_name) {
         " [g, {r0,r1,r2,r3}], [s], {h0,h1}",
         "cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group"
         " [g, {r0,r1,r2,r3,r4}], [s]",
-        "cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group"
-        " [g, {r0,r1,r2,r3}], [s]",
-        "cp.reduce.async.bulk.tensor.3d.global.shared::cta.add.im2col_no_offs.bulk_group"
-        " [g, {r0,r1,r2}], [s]",
         "cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4 [g, {r0,r1,r2,r3,r4}]",
         "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes"
         ".cta_group::2 [s], [g, {r0,r1,r2,r3}], [s], {h0,h1}",

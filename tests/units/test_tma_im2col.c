@@ -148,6 +148,47 @@ Test(tma_im2col, faults_as_on_an_h200) {
     cr_assert_eq(tma_begin(&walk, &map, &request), TMA_OK);
 }
 
+/* A store writes through boxes inside the tensor only. */
+Test(tma_im2col, stores_as_on_an_h200) {
+    static const struct {
+        int32_t lower, upper;
+        enum tma_outcome outcome;
+    } rows[] = {{0, 0, TMA_OK},
+                {1, 0, TMA_OK},
+                {0, -1, TMA_OK},
+                {-1, 0, TMA_FAULT_IM2COL_STORE},
+                {0, 1, TMA_FAULT_IM2COL_STORE},
+                {-1, -1, TMA_FAULT_IM2COL_STORE}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (unsigned d = 0; d < 2; d++) {
+            struct tmap map = nhwc_map();
+            struct tma_walk walk;
+            struct tma_request request = load_at(1, 0, 0);
+            map.lower_corner[0] = map.lower_corner[1] = 0;
+            map.lower_corner[d] = d == 1 && rows[i].lower > 0 ? 0 : rows[i].lower;
+            map.upper_corner[d] = rows[i].upper;
+            request.kind = TMA_STORE;
+            cr_assert_eq(tma_begin(&walk, &map, &request), rows[i].outcome, "row %zu, %u", i, d);
+        }
+    struct tmap map = nhwc_map();
+    map.lower_corner[0] = map.lower_corner[1] = 0;
+    struct tma_request request = load_at(2, 0, 0);
+    request.kind = TMA_STORE;
+    static const int pixels[6] = {2, 3, 4, 5, 6, 7};
+    check_pixels(&map, &request, pixels);
+    request.coords[3] = 1;
+    static const int past[6] = {8, 9, 10, 11, OUTSIDE, OUTSIDE};
+    check_pixels(&map, &request, past);
+    struct tma_walk walk;
+    request.coords[3] = -1;
+    cr_assert_eq(tma_begin(&walk, &map, &request), TMA_FAULT_NEGATIVE_COORDINATE);
+    request.coords[3] = 0;
+    request.shared_address = 0x410;
+    cr_assert_eq(tma_begin(&walk, &map, &request), TMA_FAULT_SHARED_ALIGNMENT);
+    map.upper_corner[0] = 1; /* the box first */
+    cr_assert_eq(tma_begin(&walk, &map, &request), TMA_FAULT_IM2COL_STORE);
+}
+
 Test(tma_im2col, a_row_ends_at_the_channels_of_the_tensor) {
     struct tmap map = nhwc_map();
     struct tma_request request = load_at(0, 0, 0);

@@ -440,3 +440,18 @@ Test(tmap, im2col_boxes_of_huge_tensors) {
         cr_assert_eq(findings_of(&map, TMAP_SM_90) == 0, rows[i].taken, "row %zu", i);
     }
 }
+
+/* Elements of another type through tensormap.replace: the rounding to tf32 comes and stays, as on
+ * an H200. */
+Test(tmap, a_replaced_type_keeps_the_tf32_flag) {
+    struct tmap map = plain_map(), back;
+    struct tmap_finding finding;
+    uint8_t image[TMAP_IMAGE_BYTES];
+    tmap_encode(&map, image);
+    cr_assert(tmap_replace_field(image, TMAP_FIELD_ELEMTYPE, 0, 12, &finding));
+    cr_assert(tmap_decode(image, TMAP_SM_90, &back, &finding));
+    cr_assert_eq(back.type, TMAP_TFLOAT32_FTZ);
+    cr_assert(tmap_replace_field(image, TMAP_FIELD_ELEMTYPE, 0, 7, &finding));
+    cr_assert(tmap_decode(image, TMAP_SM_90, &back, &finding));
+    cr_assert_eq(back.type, TMAP_TFLOAT32);
+}
