@@ -7,10 +7,21 @@
 #include "buffer_image.h"
 #include "commands.h"
 #include "message.h"
+#include "out_file.h"
+#include "perfetto.h"
 #include "record_buffer.h"
 #include "stream.h"
 
-enum { OPT_DIGEST = 256, OPT_BUFFER, OPT_HEX, OPT_FILE, OPT_JSON, OPT_EVENTS, OPT_HELP };
+enum {
+    OPT_DIGEST = 256,
+    OPT_BUFFER,
+    OPT_HEX,
+    OPT_FILE,
+    OPT_JSON,
+    OPT_EVENTS,
+    OPT_PERFETTO,
+    OPT_HELP
+};
 enum { TILE_ROWS = 16, TILE_COLUMNS = 8 };
 
 static const char help[] =
@@ -21,11 +32,14 @@ static const char help[] =
     "  --file NAME              a file that the record holds (the trace, PTX as written), or the\n"
     "                           text of module NAME as it was loaded\n"
     "  --events                 every event that probes saw, by CTA, thread and program order\n"
+    "  --perfetto               those events as a timeline (Chrome JSON) for ui.perfetto.dev\n"
+    "  -o FILE                  writes the timeline there instead of to stdout\n"
     "  --json                   one JSON document on stdout\n";
 
 struct show {
     const char *path, *buffer, *file;
-    bool digest, hex, json, events;
+    const char *out;
+    bool digest, hex, json, events, perfetto;
     struct record record;
 };
 
@@ -243,6 +257,23 @@ static int show_buffer(const struct show *s) {
     return EXIT_USAGE;
 }
 
+static int show_perfetto(const struct show *s) {
+    struct strbuf text = {0}, error = {0};
+    struct out_file file;
+    bool ok = perfetto_write(&s->record, &text, &error);
+    if (ok && !s->out)
+        fwrite(text.text, 1, text.length, stdout);
+    else if (ok && (ok = out_file_begin(&file, s->out, &error))) {
+        out_file_write(&file, text.text, text.length);
+        ok = out_file_end(&file, true, &error);
+    }
+    if (!ok)
+        message_error("%s", strbuf_text(&error));
+    strbuf_free(&text);
+    strbuf_free(&error);
+    return ok ? EXIT_AS_EXPECTED : EXIT_USAGE;
+}
+
 static int show(struct show *s) {
     struct strbuf error = {0};
     int status = EXIT_USAGE;
@@ -255,6 +286,8 @@ static int show(struct show *s) {
         status = print_streams(&s->record, true);
         if (!s->record.stream_count)
             message_note("the record has no events: its trace has no probes");
+    } else if (s->perfetto) {
+        status = show_perfetto(s);
     } else if (s->buffer) {
         status = show_buffer(s);
     } else if (s->file) {
@@ -268,19 +301,25 @@ static int show(struct show *s) {
 }
 
 int cmd_show(int argc, char **argv) {
-    static const struct option options[] = {
-        {"digest", no_argument, NULL, OPT_DIGEST}, {"buffer", required_argument, NULL, OPT_BUFFER},
-        {"hex", no_argument, NULL, OPT_HEX},       {"file", required_argument, NULL, OPT_FILE},
-        {"events", no_argument, NULL, OPT_EVENTS}, {"json", no_argument, NULL, OPT_JSON},
-        {"help", no_argument, NULL, OPT_HELP},     {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"digest", no_argument, NULL, OPT_DIGEST},
+                                            {"buffer", required_argument, NULL, OPT_BUFFER},
+                                            {"hex", no_argument, NULL, OPT_HEX},
+                                            {"file", required_argument, NULL, OPT_FILE},
+                                            {"events", no_argument, NULL, OPT_EVENTS},
+                                            {"json", no_argument, NULL, OPT_JSON},
+                                            {"perfetto", no_argument, NULL, OPT_PERFETTO},
+                                            {"help", no_argument, NULL, OPT_HELP},
+                                            {NULL, 0, NULL, 0}};
     struct show s = {0};
     int option;
-    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1)
+    while ((option = getopt_long(argc, argv, ":o:h", options, NULL)) != -1)
         switch (option) {
         case OPT_DIGEST: s.digest = true; break;
         case OPT_BUFFER: s.buffer = optarg; break;
         case OPT_HEX: s.hex = true; break;
         case OPT_EVENTS: s.events = true; break;
+        case OPT_PERFETTO: s.perfetto = true; break;
+        case 'o': s.out = optarg; break;
         case OPT_FILE: s.file = optarg; break;
         case OPT_JSON: s.json = true; break;
         case OPT_HELP:
@@ -289,6 +328,10 @@ int cmd_show(int argc, char **argv) {
         }
     if (argc - optind != 1) {
         message_error("show expects one record");
+        return EXIT_USAGE;
+    }
+    if (s.out && !s.perfetto) {
+        message_error("-o is for the timeline of --perfetto");
         return EXIT_USAGE;
     }
     s.path = argv[optind];

@@ -11,13 +11,14 @@
 #include "diff.h"
 #include "fuzz_replay.h"
 #include "hash.h"
+#include "perfetto.h"
 #include "record_buffer.h"
 #include "stream.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char tags[][5] = {"HEAD", "TRCE", "FILE", "PTXL", "RSLT", "BUFF",
-                               "DATA", "END ", "????", "STRM", "EVNT"};
+static const char tags[][5] = {"HEAD", "TRCE", "FILE", "PTXL", "RSLT", "BUFF", "DATA",
+                               "END ", "????", "STRM", "EVNT", "TIME", "FSUM"};
 enum { TAG_COUNT = sizeof tags / sizeof tags[0], SPAN_LIMIT = 1 << 20 };
 
 static void put_le(uint8_t *out, uint64_t value, unsigned bytes) {
@@ -89,6 +90,14 @@ static void compare_events(const struct record *record) {
     json_decref(d.findings);
 }
 
+static void draw_events(const struct record *record) {
+    struct strbuf text = {0}, error = {0};
+    if (!perfetto_write(record, &text, &error) && !error.length)
+        abort(); /* a refusal says why */
+    strbuf_free(&text);
+    strbuf_free(&error);
+}
+
 static void read_record(const uint8_t *bytes, size_t size) {
     struct record record;
     struct strbuf error = {0};
@@ -99,6 +108,7 @@ static void read_record(const uint8_t *bytes, size_t size) {
         for (size_t i = 0; i < record.stream_count; i++)
             read_events(&record.streams[i]);
         compare_events(&record);
+        draw_events(&record);
     } else if (!error.length) {
         abort(); /* a refusal says why */
     }
