@@ -18,8 +18,8 @@
 #include "aligned.h"
 #include "cta.h"
 #include "float_lanes.h"
+#include "mma_f64.h"
 #include "mma_tile.h"
-#include "num_f64.h"
 #include "num_half.h"
 
 enum { ROWS = 32, K_BYTES = 64, F64_K = 16, HALF_K = 16 };
@@ -301,7 +301,7 @@ static enum step mma_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
     return STEP_NEXT;
 }
 
-/* ---- double precision: a chain of fused multiply-adds in the order of k ---- */
+/* ---- double precision ---- */
 
 static enum step f64_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
     const struct mma_warp *form = x->data;
@@ -322,10 +322,8 @@ static enum step f64_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
     for (uint32_t i = 0; i < form->c.registers; i++)
         for (uint32_t lane = 0; lane < WARP_LANES; lane++) {
             struct fragment_place at = mma_fragment_place(&form->c, lane, i);
-            uint64_t sum = xop_u64(w, &x->ops[3].elems[i])[lane];
-            for (uint32_t k = 0; k < form->k; k++)
-                sum = num_f64_fma(a[at.row][k], b[at.col][k], sum, form->round);
-            d[i][lane] = sum;
+            d[i][lane] = mma_f64_dot(a[at.row], b[at.col], form->k,
+                                     xop_u64(w, &x->ops[3].elems[i])[lane], form->round);
         }
     for (uint32_t i = 0; i < form->c.registers; i++)
         if (x->ops[0].elems[i].kind == XOP_VALUE)

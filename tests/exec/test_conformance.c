@@ -70,6 +70,8 @@ FAMILY(wgmma, 1792)
 FAMILY(wgmma_sp, 1792)
 FAMILY(wgmma_b1, 1024)
 FAMILY(mma_sp, 3584)
+FAMILY(mma, 9216)
+FAMILY(wmma, 2688)
 
 /* A record that was cut, is of something else or was changed is said so, and no answers come. */
 Test(conformance, bad_records) {
