@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "launch.h"
 #include "message.h"
+#include "probe_report.h"
 #include "probe_run.h"
 #include "stats_print.h"
 
@@ -233,8 +234,9 @@ static bool expected(struct run *run, const struct trace_launch *launch, CUresul
     return any;
 }
 
-static json_t *fault_json(const struct siltwin_sim_fault *fault,
+static json_t *fault_json(const struct run *run, const struct siltwin_sim_fault *fault,
                           const struct trace_launch *launch) {
+    const struct trace_module *module = &run->trace->modules.items[launch->module];
     json_t *json = json_pack("{s:i, s:i}", "launch", (int)launch->number, "result", fault->result);
     json_object_set_new(json, "end",
                         json_string(fault->end < sizeof end_names / sizeof *end_names
@@ -244,7 +246,8 @@ static json_t *fault_json(const struct siltwin_sim_fault *fault,
     if (!fault->file)
         return json;
     json_object_set_new(json, "ptx",
-                        json_sprintf("%s:%u:%u", fault->file, fault->line, fault->column));
+                        json_sprintf("%s:%u:%u", fault->file, fault->line,
+                                     probe_report_column(module, fault->line, fault->column)));
     json_object_set_new(
         json, "cta",
         json_pack("[i,i,i]", (int)fault->cta[0], (int)fault->cta[1], (int)fault->cta[2]));
@@ -286,10 +289,12 @@ static void report(struct run *run, const struct trace_launch *launch,
     const bool unanswered = run_launch_unanswered(run->machine, error);
     strbuf_printf(&text, "%slaunch %u (%s): %s", unanswered ? "no verdict: " : "", launch->number,
                   launch->entry->name, error->text);
-    if (fault)
-        strbuf_printf(&text, "\n%s", run->machine->last_report());
-    else if (run->machine->log.length)
+    if (fault) {
+        strbuf_puts(&text, "\n");
+        probe_report(run->trace, run->machine->last_report(), &text);
+    } else if (run->machine->log.length) {
         strbuf_printf(&text, "\n%s", strbuf_text(&run->machine->log));
+    }
     while (text.length && text.text[text.length - 1] == '\n')
         text.text[--text.length] = '\0';
     if (end == SILTWIN_SIM_BUDGET)
@@ -300,7 +305,7 @@ static void report(struct run *run, const struct trace_launch *launch,
         run->differs = true;
     run->unexplained = run->machine->gpu;
     run_finding(run, &launch->place, rule_of(end), strbuf_text(&text),
-                fault ? fault_json(fault, launch) : NULL);
+                fault ? fault_json(run, fault, launch) : NULL);
     strbuf_free(&text);
 }
 
@@ -310,7 +315,7 @@ static void launch_failed(struct run *run, const struct trace_launch *launch, CU
     struct host_error again = {0};
     const bool has_fault = !run->machine->last_fault(&fault) && fault.end != SILTWIN_SIM_NO_FAULT;
     if (has_fault)
-        json_object_set_new(json, "fault", fault_json(&fault, launch));
+        json_object_set_new(json, "fault", fault_json(run, &fault, launch));
     if (!device_synchronize(&run->machine->device, &again))
         run->lost_at = launch->number;
     if (expected(run, launch, code, has_fault ? &fault : NULL)) {

@@ -419,6 +419,22 @@ Test(error_paths, diff_of_a_hang) {
 
 /* ---- probes ---- */
 
+/* Places are those of the user's text, though probes put code before and behind an instruction. */
+Test(error_paths, places_of_a_probed_kernel) {
+    write_trace("launch m.forever grid 1 block 32\nprobe E event of mbarrier.*\n");
+    cr_assert_eq(siltwin(NULL, "run t.trace --json"), 1);
+    cr_assert(strstr(err, "\nm.ptx:156:5: cta (0,0,0) warp 0 lanes 0xffffffff waits for mbarrier "
+                          "bar+0 (0x400), parity 0\n"
+                          "        mbarrier.try_wait.parity.shared::cta.b64 %p, [%b], 0;\n"
+                          "        ^\n"),
+              "%s", err);
+    write_trace("launch m.misaligned grid 1 block 1 args &X\nprobe E event of st.*\n");
+    cr_assert_eq(siltwin(NULL, "run t.trace --json"), 1);
+    cr_assert(strstr(err, "\nm.ptx:137:5: error: misaligned address: "), "%s", err);
+    cr_assert(strstr(err, "\n        st.global.u32 [%a+1], %v;\n        ^\n"), "%s", err);
+    cr_assert(strstr(out, "\"ptx\": \"m.ptx:137:5\""), "%s", out);
+}
+
 Test(error_paths, probe_overflow) {
     write_trace("launch m.add_one grid 1 block 4 args &X\n"
                 "repeat i 3 { launch m.add_one grid 1 block 4 args &X }\n"
