@@ -213,16 +213,22 @@ static bool plan_keys(struct planner *p, const struct probe_spec *spec) {
     return true;
 }
 
+const struct ir_symbol *probe_first_shared(const struct ir_module *ir, uint32_t func) {
+    for (uint32_t i = 0; i < ir->symbol_count; i++) {
+        const struct ir_symbol *symbol = &ir->symbols[i];
+        if (symbol->space == SPACE_SHARED && (symbol->func < 0 || symbol->func == (int32_t)func))
+            return symbol;
+    }
+    return NULL;
+}
+
 static bool plan_memory(struct planner *p, const struct probe_spec *spec) {
     const uint32_t turn = spec->unit_bytes * spec->lanes;
     const uint32_t turns = (spec->end_bytes - spec->begin_bytes + turn - 1) / turn;
     struct probe_site *site = p->site;
     if (spec->kind == PROBE_SHARED) {
-        uint32_t i = 0;
-        while (i < p->plan->ir->symbol_count && p->plan->ir->symbols[i].space != SPACE_SHARED)
-            i++;
-        if (i == p->plan->ir->symbol_count) {
-            strbuf_puts(p->error, "the module has no shared variable");
+        if (!probe_first_shared(p->plan->ir, site->func)) {
+            strbuf_puts(p->error, "the function sees no shared variable");
             return fail(p, STATUS_INVALID);
         }
     }

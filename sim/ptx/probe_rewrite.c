@@ -220,13 +220,10 @@ static void store_memory(struct strbuf *out, const struct probe_plan *plan,
     const uint32_t p = site->probe, unit = spec->unit_bytes, turn = unit * spec->lanes;
     const uint32_t bytes = spec->end_bytes - spec->begin_bytes;
     const bool shared = spec->kind == PROBE_SHARED;
-    uint32_t first = 0;
-    while (shared && plan->ir->symbols[first].space != SPACE_SHARED)
-        first++;
     emit(out, p, " mov.u32 $t, %%sw_lane; sub.u32 $t, $t, %u; mul.lo.u32 $t, $t, %u;",
          spec->first_lane, unit);
     if (shared)
-        emit(out, p, " mov.b64 $v0, %s;", plan->ir->symbols[first].name);
+        emit(out, p, " mov.b64 $v0, %s;", probe_first_shared(plan->ir, site->func)->name);
     else
         emit(out, p, " @$k ld.global.b64 $v0, [%%sw_buf+%u];",
              PROBE_HEAD_AT + PROBE_HEAD_BYTES * p + 64);

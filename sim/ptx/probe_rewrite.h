@@ -135,6 +135,10 @@ uint32_t probe_thread_bytes(const struct probe_plan *plan, uint32_t probe, uint3
 const struct ir_symbol *probe_map_param(const struct ir_module *ir, const struct ir_func *func,
                                         uint32_t n);
 
+/* The shared variable that offsets of shared-memory probes count from: the first one that function
+ * `func` of the module sees; NULL when it sees none. */
+const struct ir_symbol *probe_first_shared(const struct ir_module *ir, uint32_t func);
+
 /* Appends the text with the code of all sites put in. `plan->ir` is the module of that very text.
  * No spec of its sites may be `sim`. STATUS_INVALID when the text has names of its own that begin
  * like ours. */

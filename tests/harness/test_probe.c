@@ -282,3 +282,26 @@ Test(probe, a_hang_shows_the_last_events) {
     cr_assert_eq(siltwin("show h.rec --events"), 0);
     cr_assert_eq(lines(dir.output), 64, "%s", dir.output); /* init and the last poll of each lane */
 }
+
+/* Each function has its own: the probe counts from the first that its function sees. */
+Test(probe, shared_memory_of_the_function_that_is_probed) {
+    workdir_write(
+        &dir, "k.ptx",
+        ".version 8.0\n.target sm_90a\n.address_size 64\n"
+        ".visible .entry a() { .shared .align 8 .b64 box; .reg .b64 %v; mov.u64 %v, 17;\n"
+        "st.shared.b64 [box], %v; bar.sync 0;\nA: bar.sync 0; ret; }\n"
+        ".visible .entry b() { .shared .align 8 .b64 case; .reg .b64 %v; mov.u64 %v, 34;\n"
+        "st.shared.b64 [case], %v; bar.sync 0;\nB: bar.sync 0; ret; }\n"
+        ".visible .entry c() {\nC: bar.sync 0; ret; }\n");
+    workdir_write(&dir, "t.trace",
+                  "siltwin 1\ndevice h200\nmodule m k.ptx\n"
+                  "launch m.a grid 1 block 32\nlaunch m.b grid 1 block 32\n"
+                  "probe P smem 0..8 at A\nprobe Q smem 0..8 at B\n");
+    CHECK(siltwin("run t.trace --quiet -o t.rec"), 0, "", dir.output);
+    CHECK(siltwin("show t.rec --events"), 0, "smem[0x0]=0x11 (17)", dir.output);
+    CHECK(siltwin("show t.rec --events"), 0, "smem[0x0]=0x22 (34)", dir.output);
+    workdir_write(&dir, "t.trace",
+                  "siltwin 1\ndevice h200\nmodule m k.ptx\nlaunch m.c grid 1 block 32\n"
+                  "probe P smem 0..8 at C\n");
+    CHECK(siltwin("run t.trace"), 2, "the function sees no shared variable", dir.errors);
+}

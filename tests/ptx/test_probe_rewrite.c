@@ -170,7 +170,7 @@ Test(probe_rewrite, every_kernel_assembles_with_every_instruction_probed) {
         char *ptx = read_all(found.gl_pathv[i], &length);
         const struct ir_module *ir = parse(&arena, ptx, length);
         struct probe_plan plan = plan_all(&arena, ir, specs, 1);
-        /* Memory beside every thirtieth instruction, where there is shared memory. */
+        /* Memory beside every thirtieth instruction, where the function sees shared memory. */
         uint32_t sites = plan.site_count, bad;
         struct strbuf error = {0};
         plan.spec_count = 4;
@@ -178,7 +178,8 @@ Test(probe_rewrite, every_kernel_assembles_with_every_instruction_probed) {
                             sites * sizeof *plan.sites);
         for (uint32_t k = 0; k < sites; k += 30) {
             plan.sites[plan.site_count] = plan.sites[k];
-            plan.sites[plan.site_count++].probe = strstr(ptx, ".shared .align") && k % 60 ? 1 : 2;
+            plan.sites[plan.site_count++].probe =
+                probe_first_shared(ir, plan.sites[k].func) && k % 60 ? 1 : 2;
         }
         /* Tensor Memory before all that is .sync.aligned. */
         for (uint32_t k = 0; k < sites && ir->target == 100; k++) {
