@@ -101,6 +101,9 @@ static bool print_stream(const struct record_stream *stored, bool all) {
                stream.overflow ? ", overflowed" : "");
     for (size_t i = 0; ok && all && i < stream.event_count; i++) {
         struct strbuf text = {0};
+        const struct stream_place *place = &stream.places[stream.events[i].place];
+        if (place->value_count && !stream_value_read(place, &stream.events[i], 0))
+            continue; /* a lane without a part of the memory */
         stream_event_text(&stream, &stream.events[i], 0, &text);
         printf("launch %u %s\n", stream.launch, strbuf_text(&text));
         strbuf_free(&text);

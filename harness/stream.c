@@ -169,6 +169,12 @@ uint32_t stream_value_byte(const struct stream_place *place, const struct stream
     return place->first_byte + (at / unit * place->lanes + lane) * unit + at % unit;
 }
 
+bool stream_value_read(const struct stream_place *place, const struct stream_event *event,
+                       uint32_t index) {
+    return place->values[index].role != STREAM_BYTES || !place->unit_bytes || place->tmem ||
+           stream_value_byte(place, event, index) < place->first_byte + place->bytes;
+}
+
 void stream_value_name(const struct stream_place *place, const struct stream_event *event,
                        uint32_t index, struct strbuf *out) {
     const struct stream_value *value = &place->values[index];
@@ -237,6 +243,8 @@ void stream_event_text(const struct stream *s, const struct stream_event *event,
     strbuf_printf(out, " %s %s:%u visit %u %s%s:", place->probe, place->module, place->line,
                   event->visit, place->text, event->flags & STREAM_OPEN ? " (still waiting)" : "");
     for (uint32_t i = 0; i < place->value_count; i++) {
+        if (!stream_value_read(place, event, i))
+            continue;
         strbuf_puts(out, " ");
         stream_value_name(place, event, i, out);
         strbuf_puts(out, "=");

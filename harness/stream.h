@@ -85,6 +85,9 @@ uint64_t stream_word(const struct stream_value *value, const struct stream_event
 /* Offset of a STREAM_BYTES value from the beginning of what the probe reads (first_byte counts). */
 uint32_t stream_value_byte(const struct stream_place *place, const struct stream_event *event,
                            uint32_t index);
+/* Whether the value was read: of a short range of memory some lanes of the warp have no part. */
+bool stream_value_read(const struct stream_place *place, const struct stream_event *event,
+                       uint32_t index);
 /* "parity", or for memory "smem[0x120]", "tmem[lane 3][col 64]". */
 void stream_value_name(const struct stream_place *place, const struct stream_event *event,
                        uint32_t index, struct strbuf *out);
