@@ -5,8 +5,8 @@
  *   grid or block of 0, or past the device's limits     1
  *   block that does not suit .reqntid or .maxntid       1
  *   cluster of 0, not dividing the grid, above 8 (16)   912
- *   dynamic shared memory above what was asked for      1
  *   a grid that cannot be resident, if cooperative      720
+ *   dynamic shared memory above what was asked for      1
  *
  * Not checked: registers times threads, since the register count is only an estimate. */
 #include "cu_launch.h"
@@ -149,6 +149,6 @@ CUresult cu_launch_check(struct cu_launch *launch) {
     if (code == CUDA_SUCCESS)
         code = check_cluster(launch);
     if (code == CUDA_SUCCESS)
-        code = check_smem(launch);
-    return code == CUDA_SUCCESS ? check_cooperative(launch) : code;
+        code = check_cooperative(launch);
+    return code == CUDA_SUCCESS ? check_smem(launch) : code;
 }

@@ -8,34 +8,63 @@
 #include "bulk_group.h"
 #include "exec.h"
 
-bool copy_shared_address(struct warp *w, const struct xinsn *x, const struct xop *op,
-                         enum ptx_space space, unsigned lane, uint32_t align_bytes,
-                         uint32_t *address) {
-    uint64_t a = warp_address(w, op, space, lane);
+struct copy_shared_rule {
+    enum ptx_space space;
+    uint32_t align_bytes;
+    bool in_memory; /* judged before the alignment */
+};
+
+/* The three rules in the order in which they are looked at. */
+static bool shared_address(struct warp *w, const struct xinsn *x, const struct xop *op,
+                           const struct copy_shared_rule *rule, unsigned lane, uint32_t *address) {
+    uint64_t a = warp_address(w, op, rule->space, lane);
     uint32_t bit = UINT32_C(1) << lane;
-    if (space == SPACE_GENERIC && warp_generic(w, a, &a) != SPACE_SHARED) {
+    if (rule->space == SPACE_GENERIC && warp_generic(w, a, &a) != SPACE_SHARED) {
         warp_fault(w, x, FAULT_ADDRESS_SPACE, bit,
                    "0x%" PRIx64 " is a generic address outside shared memory", a);
         return false;
     }
     if (a >> SHARED_RANK_BIT != 0) {
-        warp_fault(w, x, FAULT_ILLEGAL_INSTRUCTION, bit,
+        warp_fault(w, x, warp_absent_cta(w), bit,
                    "shared address 0x%" PRIx64 " names CTA %u of a cluster, which there is not", a,
                    (unsigned)(a >> SHARED_RANK_BIT));
         return false;
     }
-    if (a % align_bytes != 0) {
+    if (rule->in_memory && a - a % rule->align_bytes >= w->cta->shared_end) {
+        warp_fault(w, x, FAULT_ILLEGAL_ADDRESS, bit,
+                   "shared address 0x%" PRIx64
+                   " is beyond the CTA's shared memory, which ends at 0x%x",
+                   a, w->cta->shared_end);
+        return false;
+    }
+    if (a % rule->align_bytes != 0) {
         warp_fault(w, x, FAULT_MISALIGNED_ADDRESS, bit,
-                   "shared address 0x%" PRIx64 " must be a multiple of %u", a, align_bytes);
+                   "shared address 0x%" PRIx64 " must be a multiple of %u", a, rule->align_bytes);
         return false;
     }
     *address = (uint32_t)a;
     return true;
 }
 
+bool copy_shared_address(struct warp *w, const struct xinsn *x, const struct xop *op,
+                         enum ptx_space space, unsigned lane, uint32_t align_bytes,
+                         uint32_t *address) {
+    struct copy_shared_rule rule = {space, align_bytes, false};
+    return shared_address(w, x, op, &rule, lane, address);
+}
+
+bool copy_shared_start(struct warp *w, const struct xinsn *x, const struct xop *op,
+                       enum ptx_space space, unsigned lane, uint32_t align_bytes,
+                       uint32_t *address) {
+    uint64_t a = warp_address(w, op, space, lane);
+    struct copy_shared_rule rule = {space, align_bytes, (uint32_t)a <= COPY_UNIT_ADDRESS_MAX};
+    return shared_address(w, x, op, &rule, lane, address);
+}
+
 bool copy_mbarrier_address(struct warp *w, const struct xinsn *x, const struct xop *op,
                            enum ptx_space space, unsigned lane, uint32_t *address) {
-    return copy_shared_address(w, x, op, space, lane, MBARRIER_BYTES, address) &&
+    struct copy_shared_rule rule = {space, MBARRIER_BYTES, true};
+    return shared_address(w, x, op, &rule, lane, address) &&
            warp_memory(w, x, lane, SPACE_SHARED, *address, MBARRIER_BYTES, MBARRIER_BYTES) != NULL;
 }
 

@@ -13,10 +13,6 @@
 /* What mbarrier and copy instructions share: operands that name shared memory, the group of a
  * store, the operation of a reduction. */
 
-/* The bits of a shared address that the copy unit looks at: a copy at 1 MiB lands in the first
- * bytes (traces/silicon/observations.md, faults). */
-enum { COPY_UNIT_ADDRESS_MASK = (1 << 18) - 1 };
-
 /* Shared address that `lane` names with an address operand of `space` (shared, shared::cluster, or
  * generic, then inside the shared window), a multiple of `align_bytes`. False with a fault
  * recorded: 716 for the alignment; an address of another CTA of a cluster is not modelled. Bounds
@@ -24,6 +20,14 @@ enum { COPY_UNIT_ADDRESS_MASK = (1 << 18) - 1 };
 bool copy_shared_address(struct warp *w, const struct xinsn *x, const struct xop *op,
                          enum ptx_space space, unsigned lane, uint32_t align_bytes,
                          uint32_t *address);
+
+/* The same for the start of a bulk copy that moves something: beyond the CTA's shared memory it is
+ * 700 before it is 716. The unit looks at 18 bits; where bits 18 to 23 are not 0 too, nothing is
+ * judged but the alignment, and nothing is moved (traces/silicon/observations.md, misuse). */
+enum { COPY_UNIT_ADDRESS_MAX = (1 << 18) - 1 };
+bool copy_shared_start(struct warp *w, const struct xinsn *x, const struct xop *op,
+                       enum ptx_space space, unsigned lane, uint32_t align_bytes,
+                       uint32_t *address);
 
 /* The same for an mbarrier operand; bounds are checked. */
 bool copy_mbarrier_address(struct warp *w, const struct xinsn *x, const struct xop *op,

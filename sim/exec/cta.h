@@ -15,8 +15,9 @@ struct warp;
 struct xinsn;
 
 enum {
-    SHARED_FIRST = 0x400, /* user shared memory starts here (H200 observation 31) */
-    SHARED_RANK_BIT = 24, /* shared::cluster address = rank << 24 | offset, observation 32 */
+    SHARED_FIRST = 0x400,        /* user shared memory starts here (H200 observation 31) */
+    SHARED_RESERVED_END = 0x120, /* of that, what the system uses: %reserved_smem_offset_end */
+    SHARED_RANK_BIT = 24,        /* shared::cluster address = rank << 24 | offset, observation 32 */
 };
 
 /* One running CTA, as operations see it. */

@@ -12,14 +12,6 @@
 
 enum { BULK_ALIGN_BYTES = 16 };
 
-static bool bulk_shared(struct warp *w, const struct xinsn *x, const struct xop *op,
-                        enum ptx_space space, unsigned lane, uint32_t *address) {
-    if (!copy_shared_address(w, x, op, space, lane, BULK_ALIGN_BYTES, address))
-        return false;
-    *address &= COPY_UNIT_ADDRESS_MASK;
-    return true;
-}
-
 /* Payload of an operation. */
 struct bulk_copy {
     struct copy_store store; /* of copies to global memory */
@@ -29,6 +21,7 @@ struct bulk_copy {
     uint32_t mbarrier;
     uint16_t byte_mask; /* of each 16 bytes, .cp_mask */
     bool reduces;
+    bool outside; /* a shared address that the unit has not: nothing moves */
     enum tma_reduce_op reduce_op;
     enum tmap_type type;
 };
@@ -43,6 +36,17 @@ static void read_size(struct warp *w, const struct xop *size, unsigned lane,
                       struct bulk_copy *copy) {
     uint32_t bytes = (uint32_t)xop_lane(w, size, lane);
     copy->size_bytes = bytes - bytes % BULK_ALIGN_BYTES;
+}
+
+/* A shared address; read_size has gone before. */
+static bool read_shared(struct warp *w, const struct xinsn *x, const struct xop *op,
+                        enum ptx_space space, unsigned lane, struct bulk_copy *copy,
+                        uint32_t *address) {
+    bool good = copy->size_bytes > 0
+                    ? copy_shared_start(w, x, op, space, lane, BULK_ALIGN_BYTES, address)
+                    : copy_shared_address(w, x, op, space, lane, BULK_ALIGN_BYTES, address);
+    copy->outside = copy->outside || *address > COPY_UNIT_ADDRESS_MAX;
+    return good;
 }
 
 static bool read_global(struct warp *w, const struct xinsn *x, const struct xop *op, unsigned lane,
@@ -166,15 +170,15 @@ static bool issue_load(struct warp *w, const struct xinsn *x, unsigned lane) {
     const struct bulk_insn *how = x->data;
     struct bulk_copy copy = {.reduce_op = how->reduce_op, .type = how->type};
     bool from_global = how->from == SPACE_GLOBAL;
-    bool good =
-        bulk_shared(w, x, &x->ops[0], how->to, lane, &copy.shared) &&
-        (from_global ? read_global(w, x, &x->ops[1], lane, &copy)
-                     : bulk_shared(w, x, &x->ops[1], SPACE_SHARED, lane, &copy.shared_source)) &&
-        copy_mbarrier_address(w, x, &x->ops[3], how->to, lane, &copy.mbarrier) &&
-        (from_global || copy_in_cluster(w, x, lane));
-    if (!good)
-        return false;
     read_size(w, &x->ops[2], lane, &copy);
+    bool good = read_shared(w, x, &x->ops[0], how->to, lane, &copy, &copy.shared) &&
+                (from_global ? read_global(w, x, &x->ops[1], lane, &copy)
+                             : read_shared(w, x, &x->ops[1], SPACE_SHARED, lane, &copy,
+                                           &copy.shared_source)) &&
+                copy_mbarrier_address(w, x, &x->ops[3], how->to, lane, &copy.mbarrier) &&
+                (from_global || copy_in_cluster(w, x, lane));
+    if (!good || copy.outside)
+        return good;
     if (ir_has(x->ir, QUAL_MULTICAST_CLUSTER) && !mask_is_own(w, x, &x->ops[4], lane))
         return false;
     struct async_op *op = async_new(w->cta, w, x, lane, how->effect);
@@ -196,10 +200,12 @@ static bool issue_store(struct warp *w, const struct xinsn *x, unsigned lane) {
                              .reduce_op = how->reduce_op,
                              .type = how->type,
                              .byte_mask = 0xffff};
-    if (!bulk_shared(w, x, &x->ops[1], SPACE_SHARED, lane, &copy.shared_source) ||
+    read_size(w, &x->ops[2], lane, &copy);
+    if (!read_shared(w, x, &x->ops[1], SPACE_SHARED, lane, &copy, &copy.shared_source) ||
         !read_global(w, x, &x->ops[0], lane, &copy))
         return false;
-    read_size(w, &x->ops[2], lane, &copy);
+    if (copy.outside)
+        return true;
     if (ir_has(x->ir, QUAL_CP_MASK))
         copy.byte_mask = (uint16_t)xop_lane(w, &x->ops[4], lane);
     static const struct copy_store_effects effects = {store_effect, read_effect, write_effect};

@@ -2,6 +2,7 @@
  * getctarank (manual, "Data Movement and Conversion Instructions"). */
 #include <string.h>
 
+#include "cta.h"
 #include "int_lanes.h"
 
 SIMD_CLONES static enum step mov_32(struct warp *w, const struct xinsn *x, uint32_t mask) {
@@ -154,22 +155,24 @@ exec_fn *op_prmt_mode(struct decode *d, struct xinsn *x) {
 }
 
 /* cvta is plain arithmetic, without a null test: cvta.shared(0) is the window's base and
- * cvta.to.shared keeps the low 32 bits (scalar.md section 10). */
+ * cvta.to.shared keeps the low 32 bits (scalar.md section 10), cvta.to.local all of them. */
 static enum step cvta_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
     bool to = ir_has(x->ir, QUAL_TO);
+    uint64_t kept = ir_space(x->ir, 0) == SPACE_LOCAL ? UINT64_MAX : UINT32_MAX;
     uint64_t window = warp_window(w, ir_space(x->ir, 0));
     for (uint32_t left = mask; left != 0; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);
         uint64_t a = xop_lane(w, &x->ops[1], lane);
         if (window != 0)
-            a = to ? (a - window) & UINT32_MAX : window + (a & UINT32_MAX);
+            a = to ? (a - window) & kept : window + (a & UINT32_MAX);
         xop_set_lane(w, &x->ops[0], lane, a);
     }
     return STEP_NEXT;
 }
 ONE_SELECT(cvta, cvta_fn)
 
-/* isspacep: an address in no window is global, and so are kernel parameters in generic form. */
+/* isspacep: an address in no window is global, and so are kernel parameters in generic form; the
+ * CTA's own shared memory is 16 MiB of the window of 4 GiB (tests/isa/address_windows.ptx). */
 static enum step isspacep_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
     enum ptx_space asked = ir_space(x->ir, 0);
     uint32_t yes = 0;
@@ -177,7 +180,9 @@ static enum step isspacep_fn(struct warp *w, const struct xinsn *x, uint32_t mas
         unsigned lane = (unsigned)__builtin_ctz(left);
         uint64_t inside;
         enum ptx_space found = warp_generic(w, xop_lane(w, &x->ops[1], lane), &inside);
-        bool shared = found == SPACE_SHARED || found == SPACE_SHARED_CLUSTER;
+        bool shared = found == SPACE_SHARED;
+        if (asked == SPACE_SHARED && inside >> SHARED_RANK_BIT != 0)
+            found = SPACE_SHARED_CLUSTER;
         bool truth = found == asked || (asked == SPACE_SHARED_CLUSTER && shared) ||
                      (asked == SPACE_GLOBAL && found == SPACE_PARAM);
         yes |= (uint32_t)truth << lane;

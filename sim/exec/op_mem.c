@@ -350,8 +350,25 @@ exec_fn *op_st_bulk(struct decode *d, struct xinsn *x) {
     return store_bulk;
 }
 
-/* Prefetches and priorities move no values. discard may give away the old values: keeping them is
- * one of the things it may do. */
+/* discard may give away the old values: keeping them is one of the things it may do. Its address
+ * must be mapped, where a prefetch or a priority may name anything. */
+static enum step discard(struct warp *w, const struct xinsn *x, uint32_t mask) {
+    enum ptx_space space = ir_space(x->ir, 0);
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        if (warp_memory(w, x, lane, space, warp_address(w, &x->ops[0], space, lane), 1, 1) == NULL)
+            return STEP_FAULT;
+    }
+    return STEP_NEXT;
+}
+
+exec_select op_discard;
+exec_fn *op_discard(struct decode *d, struct xinsn *x) {
+    (void)d, (void)x;
+    return discard;
+}
+
+/* Prefetches and priorities move no values. */
 static enum step hint(struct warp *w, const struct xinsn *x, uint32_t mask) {
     (void)w, (void)x, (void)mask;
     return STEP_NEXT;
@@ -361,33 +378,4 @@ exec_select op_hint;
 exec_fn *op_hint(struct decode *d, struct xinsn *x) {
     (void)d, (void)x;
     return hint;
-}
-
-/* A policy is opaque and only chooses what a cache keeps, so one constant for each primary priority
- * will do. */
-static enum step create_policy(struct warp *w, const struct xinsn *x, uint32_t mask) {
-    uint64_t policy = UINT64_C(1) << 60 | (uint64_t)x->ir->quals[0];
-    for (uint32_t left = mask; left != 0; left &= left - 1)
-        xop_set_lane(w, &x->ops[0], (unsigned)__builtin_ctz(left), policy);
-    return STEP_NEXT;
-}
-
-exec_select op_createpolicy;
-exec_fn *op_createpolicy(struct decode *d, struct xinsn *x) {
-    (void)d, (void)x;
-    return create_policy;
-}
-
-static enum step convert_policy(struct warp *w, const struct xinsn *x, uint32_t mask) {
-    for (uint32_t left = mask; left != 0; left &= left - 1) {
-        unsigned lane = (unsigned)__builtin_ctz(left);
-        xop_set_lane(w, &x->ops[0], lane, xop_lane(w, &x->ops[1], lane));
-    }
-    return STEP_NEXT;
-}
-
-exec_select op_createpolicy_cvt;
-exec_fn *op_createpolicy_cvt(struct decode *d, struct xinsn *x) {
-    (void)d, (void)x;
-    return convert_policy;
 }

@@ -56,14 +56,13 @@ static bool read_operands(struct warp *w, const struct xinsn *x, const struct xo
                    "barrier %u with %u threads: a thread count is a multiple of 32", *id, *threads);
         return false;
     }
-    if (*id < NAMED_BARRIERS && *threads <= MAX_WARPS * WARP_LANES &&
-        (b->kind != XOP_VALUE || *threads > 0))
+    *id %= NAMED_BARRIERS; /* the lowest four bits (tests/isa/bar_number.ptx) */
+    if (*threads <= MAX_WARPS * WARP_LANES && (b->kind != XOP_VALUE || *threads > 0))
         return true;
-    warp_fault(
-        w, x, FAULT_UNSUPPORTED, mask,
-        "barrier %u with %u threads: barriers are 0 to 15, a thread count is 32 to 1024; what "
-        "the GPU does otherwise is not known",
-        *id, *threads);
+    warp_fault(w, x, FAULT_UNSUPPORTED, mask,
+               "barrier %u with %u threads: a thread count is 32 to 1024; what the GPU does "
+               "otherwise is not known",
+               *id, *threads);
     return false;
 }
 

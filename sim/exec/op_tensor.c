@@ -184,7 +184,6 @@ static bool begin_walk(struct warp *w, const struct xinsn *x, const struct xop *
     request->mode =
         ir_has(x->ir, QUAL_IM2COL) || ir_has(x->ir, QUAL_IM2COL_NO_OFFS) ? TMAP_IM2COL : TMAP_TILED;
     request->rank = operand->elem_count - 1u;
-    request->shared_address &= COPY_UNIT_ADDRESS_MASK;
     for (uint32_t d = 0; d < request->rank; d++)
         request->coords[d] = (int32_t)xop_lane(w, &operand->elems[1 + d], lane);
     enum tma_outcome outcome = tma_begin(walk, &map, request);
@@ -223,6 +222,8 @@ static bool issue_load(struct warp *w, const struct xinsn *x, unsigned lane) {
         !begin_walk(w, x, &x->ops[1], lane, &request, &copy.walk) ||
         !copy_mbarrier_address(w, x, &x->ops[2], space, lane, &copy.mbarrier))
         return false;
+    if (request.shared_address > COPY_UNIT_ADDRESS_MAX)
+        return true;
     if (ir_has(x->ir, QUAL_MULTICAST_CLUSTER) && (uint16_t)xop_lane(w, &x->ops[mask], lane) != 1) {
         warp_fault(w, x, FAULT_UNSUPPORTED, UINT32_C(1) << lane,
                    "multicast to CTA mask 0x%x: only 1, the own CTA, is modelled",
@@ -252,6 +253,8 @@ static bool issue_store(struct warp *w, const struct xinsn *x, unsigned lane) {
     if (!copy_shared_address(w, x, &x->ops[1], SPACE_SHARED, lane, 1, &request.shared_address) ||
         !begin_walk(w, x, &x->ops[0], lane, &request, &copy.walk))
         return false;
+    if (request.shared_address > COPY_UNIT_ADDRESS_MAX)
+        return true;
     static const struct copy_store_effects effects = {store_effect, read_effect, write_effect};
     copy_tell(w, x, lane, ACCESS_WRITE, copy.walk.box_bytes);
     return copy_issue_store(w, x, lane, &effects, &copy.store, sizeof copy, copy.walk.box_bytes);

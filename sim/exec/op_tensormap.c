@@ -98,11 +98,17 @@ exec_fn *op_tensormap_cp_fenceproxy(struct decode *d, struct xinsn *x) {
     return cp_fenceproxy_fn;
 }
 
-/* Nothing that a program can see. */
+/* Nothing that a program can see, but a map lies on a multiple of 64 bytes. */
 static enum step prefetch_fn(struct warp *w, const struct xinsn *x, uint32_t mask) {
-    (void)w;
-    (void)x;
-    (void)mask;
+    enum ptx_space space = ir_space(x->ir, 0);
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        uint64_t address = warp_address(w, &x->ops[0], space, lane);
+        if (address % TMAP_IMAGE_ALIGN_BYTES != 0)
+            return warp_fault(w, x, FAULT_MISALIGNED_ADDRESS, UINT32_C(1) << lane,
+                              "tensor map address 0x%" PRIx64 " is not a multiple of %d", address,
+                              TMAP_IMAGE_ALIGN_BYTES);
+    }
     return STEP_NEXT;
 }
 exec_select op_prefetch_tensormap;

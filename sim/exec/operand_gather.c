@@ -12,7 +12,10 @@ bool operand_gather(struct cta *cta, const struct async_op *op,
     struct smem_desc desc;
     struct canonical layout;
     uint32_t outside = 0;
-    enum smem_desc_error error = smem_desc_decode(operand->arch, operand->desc, &desc);
+    /* wgmma looks at the fields alone (conform_fault, group wgmma). */
+    const uint64_t fields = UINT64_C(0xc00e3fff3fff3fff);
+    uint64_t word = operand->arch == SMEM_DESC_SM90 ? operand->desc & fields : operand->desc;
+    enum smem_desc_error error = smem_desc_decode(operand->arch, word, &desc);
     if (error != SMEM_DESC_OK)
         return bad_descriptor(cta, op, operand, smem_desc_error_text(error));
     enum canonical_error wrong = canonical_prepare(

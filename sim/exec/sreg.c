@@ -46,9 +46,9 @@ static uint64_t clock_now(const struct warp *w) {
     return ++w->cta->state->steps;
 }
 
-static uint64_t smem_size(const struct run *run) {
-    return bits_align_up(
-        run->kernel->info.static_smem_bytes + (uint64_t)run->launch->dynamic_smem_bytes, 128);
+/* Static and dynamic shared memory; handed out in pieces of 128 bytes. */
+static uint64_t smem_bytes(const struct run *run) {
+    return run->kernel->info.static_smem_bytes + (uint64_t)run->launch->dynamic_smem_bytes;
 }
 
 static uint64_t cluster_value(const struct warp *w, enum ptx_sreg sreg, unsigned component) {
@@ -69,8 +69,8 @@ static uint64_t cluster_value(const struct warp *w, enum ptx_sreg sreg, unsigned
     }
 }
 
-/* Registers that are alike in all lanes. Unknown: %nwarpid (64, the warps an SM has room for), and
- * %pm, %envreg and the reserved offsets that no source describes (0). */
+/* Registers that are alike in all lanes (tests/isa/special_registers_fixed.ptx). %pm reads 0 where
+ * no profiler runs. What %envreg holds is the driver's affair: 0 here. */
 static uint64_t warp_value(const struct warp *w, enum ptx_sreg sreg, unsigned component) {
     const struct run *run = w->cta->state->run;
     const struct exec_launch *launch = run->launch;
@@ -90,9 +90,10 @@ static uint64_t warp_value(const struct warp *w, enum ptx_sreg sreg, unsigned co
     case SREG_CLOCK_HI:
     case SREG_GLOBALTIMER_HI: return clock_now(w) >> 32;
     case SREG_DYNAMIC_SMEM_SIZE: return launch->dynamic_smem_bytes;
-    case SREG_TOTAL_SMEM_SIZE: return smem_size(run);
-    case SREG_AGGR_SMEM_SIZE: return smem_size(run) + SHARED_FIRST;
-    case SREG_RESERVED_SMEM_OFFSET_END: return SHARED_FIRST;
+    case SREG_TOTAL_SMEM_SIZE: return bits_align_up(smem_bytes(run), 128);
+    case SREG_AGGR_SMEM_SIZE: return smem_bytes(run) + SHARED_FIRST;
+    case SREG_RESERVED_SMEM_OFFSET_END: return SHARED_RESERVED_END;
+    case SREG_RESERVED_SMEM_OFFSET_CAP: return SHARED_FIRST;
     case SREG_IS_EXPLICIT_CLUSTER:
     case SREG_CLUSTERID:
     case SREG_NCLUSTERID:

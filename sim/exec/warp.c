@@ -55,7 +55,11 @@ enum ptx_space warp_generic(const struct warp *w, uint64_t address, uint64_t *in
     *in_space = address & ~high;
     switch (address & high) {
     case SHARED_WINDOW: return SPACE_SHARED;
-    case LOCAL_WINDOW: return SPACE_LOCAL;
+    case LOCAL_WINDOW:
+        if (*in_space < LOCAL_WINDOW_BYTES)
+            return SPACE_LOCAL;
+        *in_space = address;
+        return SPACE_GLOBAL;
     case PARAM_WINDOW:
         *in_space = (uint32_t)(*in_space - w->cta->launch->kernel->info.param_base);
         return SPACE_PARAM;
@@ -84,12 +88,19 @@ static uint8_t *global_bytes(struct warp *w, uint64_t address, unsigned size_byt
     return in_bank(range->host, range->size_bytes, address - range->address, size_bytes);
 }
 
-/* Beyond the bank a load gives 0 and is no fault; the zeros are never written. */
+enum { PARAM_BANK_BYTES = 1 << 16 };
+
+/* Beyond the constants of a module and beyond the bank of the parameters a load gives 0 and is no
+ * fault; nothing stores there. */
+static uint8_t *zeros(unsigned size_bytes) {
+    static const uint64_t block[2];
+    return size_bytes > sizeof block ? NULL : (uint8_t *)(uintptr_t)block;
+}
+
 static uint8_t *const_bytes(const struct exec_kernel *kernel, uint64_t address,
                             unsigned size_bytes) {
-    static const uint64_t zeros[2];
     uint8_t *bytes = in_bank(kernel->const_bank, kernel->const_bank_bytes, address, size_bytes);
-    return bytes != NULL || size_bytes > sizeof zeros ? bytes : (uint8_t *)(uintptr_t)zeros;
+    return bytes != NULL ? bytes : zeros(size_bytes);
 }
 
 static uint8_t *space_bytes(struct warp *w, unsigned lane, enum ptx_space space, uint64_t address,
@@ -106,9 +117,15 @@ static uint8_t *space_bytes(struct warp *w, unsigned lane, enum ptx_space space,
                              w->sched->local_bytes, address, size_bytes);
     case SPACE_CONST: return const_bytes(kernel, address, size_bytes);
     case SPACE_PARAM:
+        if (address >= PARAM_BANK_BYTES)
+            return zeros(size_bytes);
         return in_bank(cta->state->run->params, kernel->info.param_bytes, address, size_bytes);
     default: return global_bytes(w, address, size_bytes);
     }
+}
+
+enum fault_kind warp_absent_cta(const struct warp *w) {
+    return w->cta->launch->explicit_cluster ? FAULT_LAUNCH_FAILED : FAULT_ILLEGAL_INSTRUCTION;
 }
 
 /* False with a fault for an address that belongs to another space, or to a CTA that there is not:
@@ -126,7 +143,7 @@ static bool address_names_space(struct warp *w, const struct xinsn *x, unsigned 
     }
     if ((space == SPACE_SHARED || space == SPACE_SHARED_CLUSTER) &&
         address >> SHARED_RANK_BIT != 0) {
-        warp_fault(w, x, FAULT_ILLEGAL_INSTRUCTION, UINT32_C(1) << lane,
+        warp_fault(w, x, warp_absent_cta(w), UINT32_C(1) << lane,
                    "shared address 0x%llx of lane %u names CTA %llu of a cluster, which there is "
                    "not",
                    (unsigned long long)address, lane,

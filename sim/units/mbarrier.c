@@ -42,10 +42,12 @@ const char *mbarrier_outcome_text(enum mbarrier_outcome outcome) {
 }
 
 enum mbarrier_outcome mbarrier_init(struct mbarrier *object, uint32_t count) {
-    /* 2^20 minus the count makes bits 43 to 63: a count of 0 or above 2^20 flips the parity. */
-    uint64_t upper = (UINT64_C(1) << WORD_COUNT_BITS) - count;
+    /* 2^20 minus the count makes bits 43 to 63 and 1 to 21: a count of 0 or above 2^20 flips the
+     * parity, and owes a byte less. */
+    uint64_t beyond = bits_get((UINT64_C(1) << WORD_COUNT_BITS) - count, WORD_COUNT_BITS, 1);
     count &= MBARRIER_COUNT_MAX;
-    *object = (struct mbarrier){.phase = bits_get(upper, WORD_COUNT_BITS, 1),
+    *object = (struct mbarrier){.phase = beyond,
+                                .tx_count = -(int32_t)beyond,
                                 .expected = count,
                                 .pending = count,
                                 .live = true};
