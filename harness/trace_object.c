@@ -113,8 +113,15 @@ bool statement_module(struct trace_reader *r, const struct trace_place *place) {
         return false;
     if (!runs_on(module.ir, r->trace->target)) {
         const char suffix[2] = {module.ir->target_suffix, '\0'};
-        return scan_fail_at(r, place, EXIT_MACHINE, "module %s is for sm_%u%s, the device %s is %s",
-                            name, module.ir->target, suffix, r->trace->device, r->trace->target);
+        const char *range = suffix[0] == 'a'   ? ""
+                            : suffix[0] == 'f' ? " or a later one of its family"
+                                               : " or a later one";
+        return scan_fail_at(
+            r, place, EXIT_MACHINE,
+            "module %s is for sm_%u%s: it needs a GPU of compute capability %u.%u%s; "
+            "the device %s is %s",
+            name, module.ir->target, suffix, module.ir->target / 10u, module.ir->target % 10u,
+            range, r->trace->device, r->trace->target);
     }
     struct trace_module *added = TRACE_ADD(r, r->trace->modules);
     if (!added)

@@ -192,10 +192,12 @@ Test(error_paths, wrong_chip) {
           "simulator\n");
     cr_assert_eq(system("sed -i 's/^.target sm_90$/.target sm_100a/' m.ptx"), 0);
     CHECK(siltwin("", "run t.trace --on gpu"), 3,
-          "t.trace:3:1: error: module m is for sm_100a, the device h200 is sm_90a\n"
+          "t.trace:3:1: error: module m is for sm_100a: it needs a GPU of compute capability 10.0; "
+          "the device h200 is sm_90a\n"
           "module m m.ptx\n^\n");
     CHECK(siltwin(NULL, "run t.trace"), 3,
-          "t.trace:3:1: error: module m is for sm_100a, the device h200 is sm_90a\n"
+          "t.trace:3:1: error: module m is for sm_100a: it needs a GPU of compute capability 10.0; "
+          "the device h200 is sm_90a\n"
           "module m m.ptx\n^\n");
 }
 

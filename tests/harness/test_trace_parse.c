@@ -94,7 +94,8 @@ static const struct {
      "expected a target such as sm_100a before '=', found 'foo'"},
     {HEAD "module m bad.ptx\n", 2, 1, 2, "module m is not loaded:\nbad.ptx:3:"},
     {HEAD "device h200\nmodule m k.ptx\n", 3, 1, 3,
-     "module m is for sm_100a, the device h200 is sm_90a"},
+     "module m is for sm_100a: it needs a GPU of compute capability 10.0; the device h200 is "
+     "sm_90a"},
     {MODULE "module m k.ptx\n", 3, 8, 2, "the name 'm' is taken"},
     /* buffers */
     {HEAD "buffer\n", 2, 7, 2, "expected the buffer's name"},
