@@ -70,6 +70,10 @@ static json_t *coordinates(const struct trace_buffer *shape, uint64_t index) {
     return array;
 }
 
+static bool as_written(const struct record *record) {
+    return json_is_true(json_object_get(record->trace, "as_written"));
+}
+
 static void report(struct diff *d, enum diff_class class, const struct trace_buffer *shape,
                    const struct difference *difference, const uint8_t *a, const uint8_t *b,
                    const char *arrangement) {
@@ -84,6 +88,10 @@ static void report(struct diff *d, enum diff_class class, const struct trace_buf
     difference_place(shape, difference->first, &text);
     strbuf_printf(&text, ": %s in %s, %s in %s; ", a_text, d->a_name, b_text, d->b_name);
     difference_extent(difference, shape, &text);
+    if (class == DIFF_DIFFERS && !d->events && (as_written(d->a) || as_written(d->b)))
+        strbuf_puts(&text,
+                    "\n  the kernel was loaded as written: this may be a multiplication and an "
+                    "addition that are fused, which a probe can tell");
     if (class == DIFF_UNORDERED)
         strbuf_puts(&text, "\n  two CTAs store it, and none can wait for the other");
     if (*arrangement) {

@@ -1,5 +1,6 @@
 /* The class of each value of an event that differs. What decides, in this order:
- *   - the value itself: a clock, an id, what an atomic found (why);
+ *   - the value itself: a clock, an id, what an atomic found (why); or that it may be computed from
+ *     what machines disagree about anyway;
  *   - whether the machine repeats it (--repeat);
  *   - a result of an approximate instruction: its documented bound, where the simulator does not
  *     give that machine's very bits anyway;
@@ -104,6 +105,8 @@ static enum diff_class classify(struct pair *p, uint32_t i) {
     const uint32_t from = x->from | y->from;
     if (x->why || y->why)
         return legal(p, (enum probe_why)(x->why ? x->why : y->why));
+    if (legal_source(from, 0))
+        return legal(p, legal_source(from, 0));
     if (p->s->again_count && varies(p, i)) {
         see(p, 31);
         return DIFF_UNSTABLE;

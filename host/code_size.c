@@ -3,8 +3,10 @@
 #include "code_size.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { LOG_BYTES = 64 * 1024 };
 
@@ -78,9 +80,22 @@ bool code_size_spills(const char *log, const char *entry, struct code_size *size
     return false;
 }
 
+/* The text with something at its end that no text had before: of what a driver finds in its cache
+ * the compiler says nothing. */
+static char *unique(const char *text) {
+    const size_t bytes = strlen(text) + 64;
+    char *copy = malloc(bytes);
+    struct timespec now = {0};
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (copy)
+        snprintf(copy, bytes, "%s\n// %lld.%09ld\n", text, (long long)now.tv_sec, now.tv_nsec);
+    return copy;
+}
+
 void code_size_measure(const struct driver *driver, const char *text, const char *entry,
                        struct code_size *size) {
     *size = (struct code_size){0};
+    char *input = unique(text);
     char *info = calloc(1, LOG_BYTES);
     CUjit_option options[] = {CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
                               CU_JIT_LOG_VERBOSE};
@@ -88,19 +103,21 @@ void code_size_measure(const struct driver *driver, const char *text, const char
     CUlinkState state = NULL;
     void *image = NULL;
     size_t bytes = 0;
-    if (!info || !driver->cuLinkCreate || !driver->cuLinkAddData || !driver->cuLinkComplete ||
-        !driver->cuLinkDestroy ||
+    if (!input || !info || !driver->cuLinkCreate || !driver->cuLinkAddData ||
+        !driver->cuLinkComplete || !driver->cuLinkDestroy ||
         driver->cuLinkCreate(3, options, values, &state) != CUDA_SUCCESS) {
+        free(input);
         free(info);
         return;
     }
-    if (driver->cuLinkAddData(state, CU_JIT_INPUT_PTX, (void *)(uintptr_t)text, strlen(text) + 1,
-                              "kernel", 0, NULL, NULL) == CUDA_SUCCESS &&
+    if (driver->cuLinkAddData(state, CU_JIT_INPUT_PTX, input, strlen(input) + 1, "kernel", 0, NULL,
+                              NULL) == CUDA_SUCCESS &&
         driver->cuLinkComplete(state, &image, &bytes) == CUDA_SUCCESS) {
         info[LOG_BYTES - 1] = '\0';
         size->has_code = code_size_of_image(image, bytes, entry, &size->code_bytes);
         code_size_spills(info, entry, size);
     }
     driver->cuLinkDestroy(state);
+    free(input);
     free(info);
 }

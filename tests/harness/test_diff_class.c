@@ -68,6 +68,11 @@ static void change(struct record *record, uint32_t line, const char *name, uint6
     cr_assert(changed, "line %u has no value %s", line, name);
 }
 
+static void change_buffer(struct record *record, uint32_t index) {
+    cr_assert(record->buffers[0].bytes);
+    record->buffers[0].bytes[4 * index] ^= 1;
+}
+
 /* Compares a with b; `repeats` more runs of b's machine. */
 static struct diff_counts compare(size_t repeats, int expected) {
     struct diff d = {.a = &a,
@@ -217,6 +222,20 @@ Test(diff_class, contraction_where_ptxas_fuses) {
     free_records();
 }
 
+/* What an H200 computed of 13 such pairs, eight of them fused (driver 13.0, 2026-11-30): the record
+ * runs again here, and all that differs is contraction. */
+Test(diff_class, contraction_on_an_h200) {
+    static const char record[] = SILTWIN_ROOT "/tests/harness/data/contraction_h200.rec";
+    char arguments[256];
+    snprintf(arguments, sizeof arguments, "run %s -o sim.rec --quiet", record);
+    cr_assert_eq(workdir_siltwin(&dir, arguments), 0, "%s", dir.errors);
+    snprintf(arguments, sizeof arguments, "diff sim.rec %s", record);
+    cr_assert_eq(workdir_siltwin(&dir, arguments), 0, "%s%s", dir.output, dir.errors);
+    cr_expect(
+        strstr(dir.output, "legal: 86 values about which machines may disagree (contraction 86)"),
+        "%s", dir.output);
+}
+
 /* Packed f32 is fused even with .rn. */
 Test(diff_class, packed_f32_is_fused_always) {
     run_kernel("b200",
@@ -279,11 +298,6 @@ static const char stores[] =
                                "st.global.u32 [%d2], %r1;\n"   /* 8 */
                                "st.global.u32 [%d2+4], %r3;\n" /* 9 */
                                "ret;\n}\n";
-
-static void change_buffer(struct record *record, uint32_t index) {
-    cr_assert(record->buffers[0].bytes);
-    record->buffers[0].bytes[4 * index] ^= 1;
-}
 
 Test(diff_class, stores_that_probes_saw_decide_about_buffers) {
     run_kernel("h200", stores, "probe E event of st*", "");
