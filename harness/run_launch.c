@@ -234,6 +234,11 @@ static bool expected(struct run *run, const struct trace_launch *launch, CUresul
     return any;
 }
 
+static const char *const scopes[] = {[SILTWIN_SIM_SCOPE_NONE] = "",
+                                     [SILTWIN_SIM_SCOPE_WARP] = "warp",
+                                     [SILTWIN_SIM_SCOPE_CTA] = "cta",
+                                     [SILTWIN_SIM_SCOPE_CLUSTER] = "cluster"};
+
 static json_t *fault_json(const struct run *run, const struct siltwin_sim_fault *fault,
                           const struct trace_launch *launch) {
     const struct trace_module *module = &run->trace->modules.items[launch->module];
@@ -253,6 +258,20 @@ static json_t *fault_json(const struct run *run, const struct siltwin_sim_fault 
         json_pack("[i,i,i]", (int)fault->cta[0], (int)fault->cta[1], (int)fault->cta[2]));
     json_object_set_new(json, "warp", json_integer(fault->warp));
     json_object_set_new(json, "lanes", json_sprintf("0x%08x", fault->lanes));
+    if (fault->source_file)
+        json_object_set_new(json, "src",
+                            json_sprintf("%s:%u", fault->source_file, fault->source_line));
+    if (fault->object)
+        json_object_set_new(json, "object", json_string(fault->object));
+    if (fault->scope && fault->scope < sizeof scopes / sizeof *scopes)
+        json_object_set_new(json, "scope", json_string(scopes[fault->scope]));
+    if (fault->on_mbarrier)
+        json_object_set_new(json, "numbers",
+                            json_pack("{s:I, s:i, s:i, s:i, s:i}", "phase",
+                                      (json_int_t)fault->phase, "parity", (int)fault->parity,
+                                      "pending_arrivals", (int)fault->pending, "expected_arrivals",
+                                      (int)fault->expected, "pending_bytes",
+                                      (int)fault->pending_bytes));
     return json;
 }
 

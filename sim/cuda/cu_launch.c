@@ -38,6 +38,9 @@ static void keep_fault(const struct cu_launch *launch, const struct fault *fault
     /* The module may be unloaded before anyone asks. */
     snprintf(last->file, sizeof last->file, "%s", fault->file ? fault->file : "");
     last->fault.file = fault->file ? last->file : NULL;
+    snprintf(last->source_file, sizeof last->source_file, "%s",
+             fault->source_file ? fault->source_file : "");
+    last->fault.source_file = fault->source_file ? last->source_file : NULL;
 }
 
 static struct exec_launch prepare(const struct cu_launch *launch, const uint8_t *block) {

@@ -46,7 +46,7 @@ struct cu_last_fault {
     struct fault fault;
     struct strbuf report;
     uint64_t launch;
-    char kernel[256], file[512];
+    char kernel[256], file[512], source_file[512];
 };
 
 struct cu_root {

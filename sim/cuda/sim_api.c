@@ -158,6 +158,8 @@ int siltwinSimFloatSums(uint64_t address, uint64_t bytes, siltwin_sim_float_sum 
     return (int)cu_leave(complete ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
 }
 
+_Static_assert((int)SCOPE_CLUSTER == (int)SILTWIN_SIM_SCOPE_CLUSTER, "the same scopes");
+
 int siltwinSimLastFault(struct siltwin_sim_fault *fault) {
     cu_enter(CU_SCOPE_ANYTIME);
     const struct cu_last_fault *last = &cu_root()->last;
@@ -173,6 +175,16 @@ int siltwinSimLastFault(struct siltwin_sim_fault *fault) {
         .kernel = last->kernel,
         .file = last->fault.file,
         .reason = last->fault.reason,
+        .source_file = last->fault.source_file,
+        .object = *last->fault.object ? last->fault.object : NULL,
+        .source_line = last->fault.source_line,
+        .scope = last->fault.scope,
+        .on_mbarrier = last->fault.on_mbarrier,
+        .parity = last->fault.parity,
+        .phase = last->fault.phase,
+        .pending = last->fault.pending,
+        .expected = last->fault.expected,
+        .pending_bytes = last->fault.pending_bytes,
     };
     bool good = give(fault, &ours, sizeof ours);
     return (int)cu_leave(good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);

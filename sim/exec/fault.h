@@ -1,6 +1,7 @@
 #ifndef SILTWIN_FAULT_H
 #define SILTWIN_FAULT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* How a launch ended when it did not end well. The first fault of a launch wins. sim/cuda maps the
@@ -21,7 +22,10 @@ enum fault_kind {
     FAULT_NO_MEMORY,           /* the host has no memory left */
 };
 
-enum { FAULT_REASON_BYTES = 768 };
+enum { FAULT_REASON_BYTES = 768, FAULT_OBJECT_BYTES = 160 };
+
+/* Who must do something so that what is waited for happens. */
+enum fault_scope { SCOPE_NONE, SCOPE_WARP, SCOPE_CTA, SCOPE_CLUSTER };
 
 struct fault {
     enum fault_kind kind;
@@ -31,7 +35,17 @@ struct fault {
     uint32_t line, column;
     uint32_t cta[3];
     uint32_t warp;
-    uint32_t lanes; /* mask of the lanes at fault */
+    uint32_t lanes;          /* mask of the lanes at fault */
+    const char *source_file; /* what .loc says of the instruction, NULL: nothing */
+    uint32_t source_line;
+    /* Of FAULT_HANG and FAULT_BUDGET, whose place is that of the first warp that waits (or runs):
+     */
+    enum fault_scope scope;
+    char object[FAULT_OBJECT_BYTES]; /* what it waits for, "" for nothing */
+    bool on_mbarrier;                /* then these are its state: */
+    uint64_t phase;
+    uint32_t parity /* waited for */, pending, expected;
+    int32_t pending_bytes;
 };
 
 #endif

@@ -71,6 +71,11 @@ void async_report(const struct cta *cta, struct strbuf *out);
 /* hang.c */
 void report_fault(const struct run *run, const struct fault *fault, struct strbuf *out);
 void report_hang(const struct cta_set *set, struct strbuf *out);
+/* Puts the place, the reason to wait and its numbers of the first warp that stands still into the
+ * set's fault. */
+void hang_place(const struct cta_set *set);
+/* Adds what .loc says of the fault's instruction. */
+void fault_source(const struct run *run, struct fault *fault);
 const char *fault_text(enum fault_kind kind);
 
 #endif

@@ -1,3 +1,5 @@
+#include <stdio.h>
+
 #include "grid.h"
 
 /* What the user reads when a launch ends badly: the place and reason of a fault; for a hang every
@@ -208,4 +210,84 @@ void report_hang(const struct cta_set *set, struct strbuf *out) {
     if (set->next < set->end)
         strbuf_printf(out, "  %llu CTAs have not started: %u run at a time\n",
                       (unsigned long long)(set->end - set->next), set->slot_count);
+}
+
+/* ---- the first one as fields ---- */
+
+void fault_source(const struct run *run, struct fault *fault) {
+    const struct ir_module *module = run->kernel->module;
+    const struct ir_insn *insn =
+        fault->file == NULL ? NULL : insn_at(run->kernel, fault->line, fault->column);
+    if (insn == NULL || insn->loc_file < 0 || (uint32_t)insn->loc_file >= module->file_count)
+        return;
+    fault->source_file = module->files[insn->loc_file];
+    fault->source_line = insn->loc_line;
+}
+
+static enum fault_scope scope_of(enum wait_kind kind) {
+    switch (kind) {
+    case WAIT_NONE: return SCOPE_NONE;
+    case WAIT_LANES: return SCOPE_WARP;
+    case WAIT_CLUSTER: return SCOPE_CLUSTER;
+    default: return SCOPE_CTA;
+    }
+}
+
+static void describe_wait(const struct cta *cta, const struct wait *wait, struct fault *fault) {
+    struct strbuf text = {0};
+    const struct mbarrier_entry *entry = NULL;
+    fault->scope = scope_of(wait->kind);
+    if (wait->kind == WAIT_MBARRIER) {
+        entry = cta_mbarrier_entry((struct cta *)(uintptr_t)cta, wait->address);
+        strbuf_puts(&text, "mbarrier ");
+        image_print_shared(cta->launch->kernel, wait->address, &text);
+    } else if (wait->kind == WAIT_BARRIER) {
+        strbuf_printf(&text, "barrier %u", wait->address);
+    } else if (wait->kind != WAIT_NONE) {
+        print_wait(cta, wait, &text);
+    }
+    snprintf(fault->object, sizeof fault->object, "%s", strbuf_text(&text));
+    strbuf_free(&text);
+    fault->on_mbarrier = entry != NULL;
+    if (entry == NULL)
+        return;
+    fault->phase = entry->object.phase;
+    fault->parity = wait->parity;
+    fault->pending = entry->object.pending;
+    fault->expected = entry->object.expected;
+    fault->pending_bytes = entry->object.tx_count;
+}
+
+/* The first group that waits; without one, the first that runs. */
+static const struct group *first_group(const struct cta *cta, uint32_t *warp) {
+    const struct group *found = NULL;
+    for (uint32_t k = 0; k < cta->warp_count; k++)
+        for (uint32_t g = 0; cta->warps[k].live != 0 && g < cta->warps[k].sched->group_count; g++) {
+            const struct group *group = &cta->warps[k].sched->groups[g];
+            if (found != NULL && (found->wait.kind != WAIT_NONE || group->wait.kind == WAIT_NONE))
+                continue;
+            found = group;
+            *warp = k;
+        }
+    return found;
+}
+
+void hang_place(const struct cta_set *set) {
+    struct fault *fault = set->fault;
+    for (uint32_t i = 0; i < set->slot_count; i++) {
+        const struct cta *cta = &set->slots[i];
+        if (cta->state == NULL || cta->state->live_warps == 0)
+            continue;
+        const struct group *group = first_group(cta, &fault->warp);
+        if (group == NULL)
+            continue;
+        for (int axis = 0; axis < 3; axis++)
+            fault->cta[axis] = cta->ctaid[axis];
+        fault->lanes = group->lanes;
+        fault->file = cta->launch->kernel->module->file;
+        fault->line = group->pc->ir->line;
+        fault->column = group->pc->ir->column;
+        describe_wait(cta, &group->wait, fault);
+        return;
+    }
 }

@@ -91,6 +91,7 @@ static bool finish(struct cta_set *set, struct cta *cta) {
 }
 
 static bool fail(struct cta_set *set) {
+    fault_source(set->run, set->fault);
     report_fault(set->run, set->fault, set->report);
     return false;
 }
@@ -145,6 +146,8 @@ static bool expire_waits(struct cta_set *set) {
 static bool end_hang(struct cta_set *set, enum fault_kind kind, const char *reason) {
     set->fault->kind = kind;
     strcpy(set->fault->reason, reason);
+    hang_place(set);
+    fault_source(set->run, set->fault);
     report_hang(set, set->report);
     return false;
 }

@@ -81,6 +81,14 @@ enum siltwin_sim_end {
     SILTWIN_SIM_NO_MEMORY,   /* the host has no memory left: no verdict */
 };
 
+/* Who must do something so that a wait ends. */
+enum siltwin_sim_scope {
+    SILTWIN_SIM_SCOPE_NONE,
+    SILTWIN_SIM_SCOPE_WARP,
+    SILTWIN_SIM_SCOPE_CTA,
+    SILTWIN_SIM_SCOPE_CLUSTER
+};
+
 struct siltwin_sim_fault {
     uint32_t struct_bytes;
     uint32_t end;   /* enum siltwin_sim_end */
@@ -91,9 +99,20 @@ struct siltwin_sim_fault {
     uint32_t warp;
     uint32_t lanes;     /* mask */
     uint64_t launch;    /* 1, 2, ... in the process */
-    const char *kernel; /* these three are valid until the next launch */
+    const char *kernel; /* these five are valid until the next launch */
     const char *file;   /* NULL when no instruction is to blame */
     const char *reason; /* one or two sentences */
+    /* Of a hang the place is that of the first warp that waits. */
+    const char *source_file; /* what .loc says of the instruction, NULL: nothing */
+    const char *object;      /* what the warp waits for, NULL: nothing */
+    uint32_t source_line;
+    uint32_t scope;             /* enum siltwin_sim_scope */
+    uint32_t on_mbarrier;       /* 1: these are the state of that mbarrier */
+    uint32_t parity;            /* that is waited for */
+    uint64_t phase;             /* that runs */
+    uint32_t pending, expected; /* arrivals */
+    int32_t pending_bytes;
+    uint32_t reserved;
 };
 /* siltwinSimLastFault. */
 typedef int siltwin_sim_last_fault(struct siltwin_sim_fault *fault);
