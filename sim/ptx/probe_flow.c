@@ -147,21 +147,25 @@ static bool find_sources(struct probe_flow *f) {
     return true;
 }
 
-/* Results that probes take: each is needed beside what the kernel does with it. */
-static void find_recorded(struct probe_flow *f, const struct probe_site *sites, uint32_t count,
-                          uint32_t func) {
-    for (uint32_t s = 0; s < count; s++)
-        for (uint32_t i = 0; sites[s].func == func && i < sites[s].value_count; i++) {
-            const struct probe_value *value = &sites[s].values[i];
+/* Results that probes take by code of their own: each is needed beside what the kernel does with
+ * it. */
+static void find_recorded(struct probe_flow *f, const struct probe_plan *plan, uint32_t func) {
+    for (uint32_t s = 0; s < plan->site_count; s++) {
+        const struct probe_site *site = &plan->sites[s];
+        if (site->func != func || plan->specs[site->probe].sim)
+            continue;
+        for (uint32_t i = 0; i < site->value_count; i++) {
+            const struct probe_value *value = &site->values[i];
             if (!value->operand || value->operand->kind != IR_REG)
                 continue;
             if (value->output)
-                f->recorded[sites[s].insn] = true;
+                f->recorded[site->insn] = true;
             else
-                probe_graph_search(&f->graph, value->operand->index, sites[s].insn);
+                probe_graph_search(&f->graph, value->operand->index, site->insn);
             for (uint32_t k = 0; !value->output && k < f->graph.found_count; k++)
                 f->recorded[f->graph.found[k]] = true;
         }
+    }
 }
 
 struct probe_flow *probe_flow_make(struct arena *arena, const struct probe_plan *plan,
@@ -178,7 +182,7 @@ struct probe_flow *probe_flow_make(struct arena *arena, const struct probe_plan 
         for (uint32_t p = 0; p < plan->spec_count; p++)
             for (uint32_t i = 0; i < plan->specs[p].key_count; i++)
                 f->cut[r] = f->cut[r] || !strcmp(f->func->regs[r].name, plan->specs[p].keys[i]);
-    find_recorded(f, plan->sites, plan->site_count, func);
+    find_recorded(f, plan, func);
     return find_sources(f) ? f : NULL;
 }
 

@@ -215,6 +215,11 @@ Test(diff_class, contraction_where_ptxas_fuses) {
     check_change(22, "%f3", 1, DIFF_DIFFERS);
     check_change(11, "d", 1, DIFF_DIFFERS);
     free_records();
+    /* A probe that rewrites nothing needs no product. */
+    run_kernel("h200", sums, "probe R regs %f3 at m:22\nprobe Q regs %f2 at m:22 [sim]",
+               "--as-written");
+    check_change(22, "%f3", 1, DIFF_LEGAL);
+    free_records();
     /* With .rn, as modules are loaded else, nothing is fused. */
     run_kernel("h200", sums, probes, "");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
