@@ -1,6 +1,6 @@
 /* `siltwin decode tensormap`: the 128 bytes of a tensor map as the arguments it was made from, and
- * the box as a tensor copy moves it. Where the places of a field are our driver's own choice (see
- * tmap_image.c) the bytes of a real driver's map may read otherwise. */
+ * the box as a tensor copy moves it. tmap_image.c says which places a real driver
+ * was seen to use. */
 #include <inttypes.h>
 
 #include "decode_kinds.h"
@@ -17,12 +17,17 @@ static const char *join_elems(struct decode_report *report, const uint32_t *valu
     return text;
 }
 
+/* The dimension that is W. */
+static uint32_t first_spatial(const struct tmap *map) {
+    return map->interleave == TMAP_INTERLEAVE_NONE ? 1 : 0;
+}
+
 static void add_im2col(struct decode_report *report, const struct tmap *map) {
     static const char *const names[TMAP_SPATIAL_MAX] = {"W", "H", "D"};
     for (uint32_t i = 0; i + 2 < map->rank; i++)
         decode_field(report, 0, 0, decode_format(report, "bounding box along %s", names[i]), 0,
                      "%d to %" PRId64, map->lower_corner[i],
-                     (int64_t)map->dim_elems[i + 1] - 1 + map->upper_corner[i]);
+                     (int64_t)map->dim_elems[first_spatial(map) + i] - 1 + map->upper_corner[i]);
     decode_field(report, 0, 0, "im2col copy", 0, "%u channels of %u pixels", map->channels,
                  map->pixels);
 }
@@ -94,7 +99,8 @@ static void describe_box(struct decode_report *report, const struct tmap *map) {
     struct tma_request request = {
         .kind = TMA_LOAD, .mode = (enum tmap_mode)map->mode, .rank = map->rank};
     for (uint32_t i = 0; map->mode == TMAP_IM2COL && i + 2 < map->rank; i++)
-        request.coords[i + 1] = map->lower_corner[i]; /* a start in the bounding box */
+        request.coords[first_spatial(map) + i] =
+            map->lower_corner[i]; /* a start in the bounding box */
     enum tma_outcome outcome = tma_begin(&walk, map, &request);
     if (outcome != TMA_OK) {
         decode_line(report, "Its copies: %s.", tma_outcome_text(outcome));

@@ -95,8 +95,8 @@ void tmap_describe(struct strbuf *out, const struct tmap_finding *finding);
 /* Writes the 128 bytes of a map that passes tmap_check. */
 void tmap_encode(const struct tmap *map, uint8_t image[TMAP_IMAGE_BYTES]);
 
-/* Reads any 128 bytes. False, with a finding, when they are no tensor map or one that breaks a
- * rule of `arch`. */
+/* Reads any 128 bytes. False, with a finding, when they break a rule of `arch`; bits of no field may
+ * be anything, as on an H200. */
 bool tmap_decode(const uint8_t image[TMAP_IMAGE_BYTES], enum tmap_arch arch, struct tmap *map,
                  struct tmap_finding *finding);
 

@@ -22,8 +22,9 @@
  * here bits 20..21 of word 1 and the numbers 13..15. The bytes belong to the driver: only this file
  * knows them.
  *
- * tensormap.replace changes single fields (PTX manual, "tensormap.replace"), so words 8 and 9,
- * which follow from others, are written for likeness and not read. */
+ * tensormap.replace changes single fields (PTX manual, "tensormap.replace"). Words 8 and 9, which
+ * follow from others, are written for likeness and not read; an H200 takes any bits there and where
+ * no field is. */
 #include "tmap.h"
 
 #include <string.h>
@@ -209,18 +210,6 @@ static uint32_t get_type(const uint64_t *words) {
     return i;
 }
 
-/* Bits that encode leaves zero; one that is set says that these bytes are no map. */
-static bool unused_bits_are_zero(const uint64_t *words) {
-    bool map_is_im2col = get(words, mode_place) == TMAP_IM2COL;
-    bool zero = bits_get(words[1], 1, 3) == 0 && bits_get(words[1], 19, 1) == 0 &&
-                bits_get(words[1], 22, 10) == 0 && bits_get(words[3], 48, 16) == 0 &&
-                bits_get(words[6], 47, 9) == 0 &&
-                bits_get(words[7], map_is_im2col ? 42 : 32, map_is_im2col ? 22 : 32) == 0;
-    for (size_t i = 10; i < WORDS; i++)
-        zero = zero && words[i] == 0;
-    return zero;
-}
-
 bool tmap_decode(const uint8_t image[TMAP_IMAGE_BYTES], enum tmap_arch arch, struct tmap *map,
                  struct tmap_finding *finding) {
     uint64_t words[WORDS];
@@ -231,7 +220,8 @@ bool tmap_decode(const uint8_t image[TMAP_IMAGE_BYTES], enum tmap_arch arch, str
         .rank = (uint32_t)get(words, rank_place) + 1,
         .type = get_type(words),
         .interleave = (uint32_t)get(words, interleave_place),
-        .swizzle = driver_swizzle(get(words, swizzle_place), get(words, atomicity_place)),
+        .swizzle = driver_swizzle(get(words, swizzle_place),
+                                  arch == TMAP_SM_90 ? 0 : get(words, atomicity_place)),
         .fill = (uint32_t)get(words, fill_place),
         .l2_promotion = (uint32_t)get(words, l2_place),
     };
@@ -251,11 +241,7 @@ bool tmap_decode(const uint8_t image[TMAP_IMAGE_BYTES], enum tmap_arch arch, str
             get_corner(words, upper_place, map->rank, map->upper_corner);
         }
     }
-    *finding = (struct tmap_finding){
-        .rule = "tensorMap", .dimension = -1, .text = "these 128 bytes are no tensor map"};
     struct tmap_finding findings[TMAP_FINDINGS_MAX];
-    if (!unused_bits_are_zero(words))
-        return false;
     if (tmap_check(map, arch, findings) == 0)
         return true;
     *finding = findings[0];

@@ -105,7 +105,7 @@ Test(op_tensormap, a_wrong_map_is_named) {
     tmap_encode(&map, params.map);
     enum fault_kind kind =
         kernel_launch(&run, "edit", (struct kernel_shape){.block = 32}, &params, sizeof params);
-    cr_assert_eq(kind, FAULT_ILLEGAL_INSTRUCTION);
+    cr_assert_eq(kind, FAULT_MISALIGNED_ADDRESS);
     cr_assert_not_null(strstr(run.fault.reason, "globalAddress"), "%s", run.fault.reason);
     kernel_close(&run);
 }

@@ -184,6 +184,32 @@ Test(decode, tensormap) {
     decode_free(&report);
 }
 
+/* An im2col map that an H200's driver wrote, and the same with interleave, where W is dimension 0.
+ */
+Test(decode, tensormap_im2col) {
+    uint64_t words[16] = {0x700000010060, 0x30007a431,        0x6c00000009, 0,      0x200000005,
+                          0x10000000b,    0x0700000b00000000, 0x9b02fdfeff, 0x1380, 0x100};
+    struct decode_report report = {0};
+    uint8_t image[TMAP_IMAGE_BYTES];
+    memcpy(image, words, sizeof image);
+    decode_tensormap(&report, image, TMAP_SM_90);
+    cr_assert_eq(report.problem_count, 0);
+    cr_assert_str_eq(meaning(&report, "element type"), "TFLOAT32_FTZ, 32 bits");
+    cr_assert_str_eq(meaning(&report, "bounding box along W"), "-1 to -1");
+    cr_assert_str_eq(meaning(&report, "bounding box along H"), "-2 to 13");
+    cr_assert_str_eq(meaning(&report, "im2col copy"), "8 channels of 156 pixels");
+    cr_assert(says(&report, "One copy moves 156 rows of 32 B, 32 B apart"));
+    decode_free(&report);
+    report = (struct decode_report){0};
+    words[1] |= 1 << 11; /* interleave 16B */
+    memcpy(image, words, sizeof image);
+    decode_tensormap(&report, image, TMAP_SM_90);
+    cr_assert_eq(report.problem_count, 0);
+    cr_assert_str_eq(meaning(&report, "bounding box along W"), "-1 to 2");
+    cr_assert(says(&report, "One copy moves 156 rows of 16 B, 16 B apart"));
+    decode_free(&report);
+}
+
 /* A good map with some bits flipped: explained or refused, never more. */
 Test(decode, random_tensormaps) {
     size_t refused = 0;

@@ -455,3 +455,38 @@ Test(tmap, a_replaced_type_keeps_the_tf32_flag) {
     cr_assert(tmap_decode(image, TMAP_SM_90, &back, &finding));
     cr_assert_eq(back.type, TMAP_TFLOAT32);
 }
+
+/* What an H200 does not look at, and what it refuses. */
+Test(tmap, bits_of_no_field_may_be_anything) {
+    static const struct {
+        uint8_t word;
+        uint64_t flip;
+        bool taken;
+    } rows[] = {
+        {1, 2, true},
+        {1, 8, true},
+        {1, UINT64_C(1) << 20, true},
+        {1, UINT64_C(1) << 31, true},
+        {3, UINT64_C(1) << 48, true},
+        {6, UINT64_C(1) << 47, true},
+        {7, UINT64_C(1) << 63, true},
+        {8, 0xffff, true},
+        {10, 1, true},
+        {15, UINT64_MAX, true},
+        {1, UINT64_C(1) << 16, false},        /* tf32 of bf16 */
+        {1, (uint64_t)(10 ^ 13) << 7, false}, /* a type of sm_100 */
+        {1, 0x60, false},                     /* 8 dimensions */
+        {6, (uint64_t)(63 ^ 2) << 56, false}, /* 6 bytes a row */
+        {1, UINT64_C(1) << 11, false},        /* interleave of 2 dimensions */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct tmap map = plain_map(), back;
+        struct tmap_finding finding;
+        uint8_t image[TMAP_IMAGE_BYTES];
+        tmap_encode(&map, image);
+        for (unsigned b = 0; b < 8; b++)
+            image[8 * rows[i].word + b] ^= (uint8_t)(rows[i].flip >> 8 * b);
+        cr_assert_eq(tmap_decode(image, TMAP_SM_90, &back, &finding), rows[i].taken, "row %zu", i);
+        cr_assert(!rows[i].taken || same_map(&map, &back), "row %zu", i);
+    }
+}
