@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "diff_sides.h"
+#include "diff_spin.h"
 #include "diff_store.h"
 #include "message.h"
 
@@ -242,8 +243,10 @@ static bool open_partner(struct diff *d, const struct record *record,
     const char *why;
     if (!found)
         return false;
-    if (stream_read(found->json, found->bytes, found->size, stream, &why))
+    if (stream_read(found->json, found->bytes, found->size, stream, &why)) {
+        diff_spin_mark(record, stream);
         return true;
+    }
     stream_free(stream);
     diff_no_verdict(d, why);
     return false;
@@ -284,8 +287,10 @@ static void compare_launch(struct diff *d, const struct record_stream *stored) {
         s.again_count++;
     if (!stream_read(stored->json, stored->bytes, stored->size, &a, &why))
         diff_no_verdict(d, why);
-    else if (open_partner(d, d->b, stored, &b))
+    else if (open_partner(d, d->b, stored, &b)) {
+        diff_spin_mark(d->a, &a);
         compare(&s);
+    }
     stream_free(&a);
     stream_free(&b);
     for (size_t i = 0; again && tracks && i < d->again_count; i++) {

@@ -62,10 +62,11 @@ bool diff_track_make(struct diff_track *t, const struct stream *stream) {
     if (!t->items)
         return false;
     for (size_t i = 0; i < stream->event_count; i++) {
-        t->items[i].event = i;
-        set_group(stream, &stream->events[i], &t->items[i].group);
+        if (stream->places[stream->events[i].place].spin)
+            continue;
+        t->items[t->count].event = i;
+        set_group(stream, &stream->events[i], &t->items[t->count++].group);
     }
-    t->count = stream->event_count;
     qsort(t->items, t->count, sizeof *t->items, by_group);
     return number_visits(t);
 }

@@ -53,6 +53,7 @@ struct stream_place {
     uint32_t first_byte, bytes, unit_bytes, first_lane, lanes; /* of memory probes */
     bool tmem; /* such a one whose units are lanes of Tensor Memory, from these: */
     uint32_t tmem_lane, tmem_column;
+    bool spin; /* its visits are time, and its events not compared: diff_spin.h says so */
     struct stream_value *values;
     uint32_t value_count, key_count;
 };

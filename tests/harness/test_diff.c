@@ -1,11 +1,13 @@
-/* Wrong kernels against a committed record of the right one: with every instruction probed, diff
- * names the wrong line; without probes it names how the result is out of order. So it does for
+/* Wrong kernels against a record of the right one that an H200 made: with every instruction probed,
+ * diff names the wrong line; without probes it names how the result is out of order. So it does for
  * wrong simulators: records edited to what one with another rounding, fragment map, parity or
  * swizzle would give. And the command's own cases: records without a difference, against a record,
  * no GPU, what a machine does not repeat.
  *
- * data/diff_events.rec, diff_plain.rec and diff_smem.rec hold their trace and kernel: another
- * machine's are made with `siltwin run data/diff_X.rec --on gpu -o NEW`. */
+ * data/diff_events.rec, diff_plain.rec and diff_smem.rec (H200, driver 580.159.04, 2026-11-30) hold
+ * their trace and kernel; another GPU's are made with `siltwin run data/diff_X.rec --on gpu -o
+ * NEW`.
+ */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -436,6 +438,24 @@ Test(diff, wrong_simulators_are_found) {
 }
 
 /* ---- the command ---- */
+
+/* The committed record is an H200's: every event is the simulator's, but for the turns that its
+ * waiting loops took. */
+Test(diff, silicon_saw_the_same) {
+    char *out;
+    take_record("diff_events.rec");
+    cr_assert_eq(siltwin((const char *const[]){"show", good, "--events", NULL}, &out), 0);
+    cr_assert(strstr(out, " bra WAIT_TMA"), "no loop of polls turned");
+    free(out);
+    cr_assert_eq(
+        siltwin((const char *const[]){"diff", in_folder("k.trace"), "--against", good, NULL}, &out),
+        0, "%s", out);
+    cr_assert(strstr(out, "equal: 3 buffers, 14988 events"), "%s", out);
+    free(out);
+    cr_assert_eq(siltwin((const char *const[]){"show", good, NULL}, &out), 0);
+    cr_assert(strstr(out, "on             gpu") && strstr(out, "NVIDIA H200"), "%s", out);
+    free(out);
+}
 
 Test(diff, what_the_command_answers) {
     char *out;
