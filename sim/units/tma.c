@@ -40,11 +40,9 @@ const char *tma_outcome_text(enum tma_outcome outcome) {
         [TMA_FAULT_MODE] =
             "an im2col tensor map goes with an im2col instruction, a tiled one with a tile one",
         [TMA_FAULT_OUTSIDE] = "an im2col copy must start inside the bounding box of its tensor map",
-        [TMA_FAULT_IM2COL_STORE] = "a store takes no im2col tensor map whose bounding box reaches "
-                                   "out of the tensor (lower "
-                                   "corners from 0 on, upper corners up to 0)",
-        [TMA_UNKNOWN_FLIP_8B] = "not modelled: SWIZZLE_128B_ATOM_32B_FLIP_8B, no source says which "
-                                "lines have their halves exchanged",
+        [TMA_FAULT_IM2COL_STORE] = "the bounding box of an im2col store reaches out of the tensor",
+        [TMA_UNKNOWN_FLIP_8B] =
+            "not modelled: SWIZZLE_128B_ATOM_32B_FLIP_8B, which lines it flips is not known",
         [TMA_UNKNOWN_PACKED_STORE] =
             "not modelled: stores of the 16U4_ALIGN16B and 16U6_ALIGN16B types",
     };

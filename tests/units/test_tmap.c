@@ -473,11 +473,11 @@ Test(tmap, bits_of_no_field_may_be_anything) {
         {8, 0xffff, true},
         {10, 1, true},
         {15, UINT64_MAX, true},
-        {1, UINT64_C(1) << 16, false},        /* tf32 of bf16 */
-        {1, (uint64_t)(10 ^ 13) << 7, false}, /* a type of sm_100 */
-        {1, 0x60, false},                     /* 8 dimensions */
-        {6, (uint64_t)(63 ^ 2) << 56, false}, /* 6 bytes a row */
-        {1, UINT64_C(1) << 11, false},        /* interleave of 2 dimensions */
+        {1, UINT64_C(1) << 16, false},          /* tf32 of bf16 */
+        {1, (uint64_t)(0xa ^ 0xd) << 7, false}, /* a type of sm_100 */
+        {1, 0x60, false},                       /* 8 dimensions */
+        {6, (uint64_t)(63 ^ 2) << 56, false},   /* 6 bytes a row */
+        {1, UINT64_C(1) << 11, false},          /* interleave of 2 dimensions */
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct tmap map = plain_map(), back;
