@@ -122,7 +122,8 @@ enum tmap_field {
 
 /* Changes one field of any 128 bytes. `ordinal` counts for the fields with one entry a dimension.
  * Rules between fields are not looked at: a map may break them between two replacements, and is
- * checked when it is used. False, with a finding, when the value does not fit its field. */
+ * checked when it is used. False, with a finding, when the value does not fit its field: an H200 cuts
+ * it without a word (observation 42), which no program can mean. */
 bool tmap_replace_field(uint8_t image[TMAP_IMAGE_BYTES], enum tmap_field field, uint32_t ordinal,
                         uint64_t value, struct tmap_finding *finding);
 
