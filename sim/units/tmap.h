@@ -95,8 +95,8 @@ void tmap_describe(struct strbuf *out, const struct tmap_finding *finding);
 /* Writes the 128 bytes of a map that passes tmap_check. */
 void tmap_encode(const struct tmap *map, uint8_t image[TMAP_IMAGE_BYTES]);
 
-/* Reads any 128 bytes. False, with a finding, when they break a rule of `arch`; bits of no field may
- * be anything, as on an H200. */
+/* Reads any 128 bytes. False, with a finding, when they break a rule of `arch`; bits of no field
+ * may be anything, as on an H200. */
 bool tmap_decode(const uint8_t image[TMAP_IMAGE_BYTES], enum tmap_arch arch, struct tmap *map,
                  struct tmap_finding *finding);
 
@@ -122,8 +122,8 @@ enum tmap_field {
 
 /* Changes one field of any 128 bytes. `ordinal` counts for the fields with one entry a dimension.
  * Rules between fields are not looked at: a map may break them between two replacements, and is
- * checked when it is used. False, with a finding, when the value does not fit its field: an H200 cuts
- * it without a word (observation 42), which no program can mean. */
+ * checked when it is used. False, with a finding, when the value does not fit its field: an H200
+ * cuts it without a word (observation 42), which no program can mean. */
 bool tmap_replace_field(uint8_t image[TMAP_IMAGE_BYTES], enum tmap_field field, uint32_t ordinal,
                         uint64_t value, struct tmap_finding *finding);
 
