@@ -568,6 +568,28 @@ Test(error_paths, where_nothing_can_be_written) {
           "siltwin: error: cannot write '/dev/full': No space left on device\n");
 }
 
+/* The file behind a link is replaced, and what reads a pipe gets the whole record. */
+Test(error_paths, links_and_pipes) {
+    struct stat info;
+    write_trace("launch m.add_one grid 1 block 4 args &X\n");
+    write_bytes("real.rec", "old", 3);
+    cr_assert(!symlink("real.rec", "link.rec") && !mkfifo("pipe", 0666));
+    CHECK(siltwin(NULL, "run t.trace --quiet -o link.rec"), 0, "");
+    cr_assert(!lstat("link.rec", &info) && S_ISLNK(info.st_mode));
+    CHECK(siltwin(NULL, "show real.rec --digest"), 0, "");
+    const pid_t reader = fork();
+    if (reader == 0) {
+        if (!freopen("piped.rec", "w", stdout))
+            _exit(1);
+        execlp("cat", "cat", "pipe", NULL);
+        _exit(1);
+    }
+    int status = system(SILTWIN_BUILD "/siltwin run t.trace --quiet -o pipe");
+    cr_assert_eq(status, 0);
+    cr_assert(waitpid(reader, &status, 0) == reader && !status);
+    CHECK(siltwin(NULL, "diff piped.rec real.rec --quiet"), 0, "");
+}
+
 /* ---- a command that is ended from outside ---- */
 
 Test(error_paths, ended_from_outside) {
