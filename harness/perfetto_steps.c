@@ -193,35 +193,14 @@ static void link_instruction(struct steps *s, size_t slice, const struct timelin
     s->arrival_count = kept;
 }
 
-/* Value of that name in the event of the row's first lane. */
-static bool value_named(const struct steps *s, const struct timeline_row *row, const char *name,
-                        uint64_t *word) {
-    const struct stream *stream = s->chart->stream;
-    const struct stream_place *place = &stream->places[row->place];
-    const uint32_t thread = row->warp * 32 + (uint32_t)__builtin_ctz(row->lanes | 1u << 31);
-    const struct stream_event *event =
-        chart_event(stream, row->cta, thread, row->place, row->visit);
-    for (uint32_t i = 0; i < place->value_count; i++)
-        if (!strcmp(place->values[i].name, name) && (event || place->values[i].constant)) {
-            *word = stream_word(&place->values[i], event);
-            return true;
-        }
-    return false;
-}
-
 /* The phase whose end let the wait go on. */
 static void link_phase(struct steps *s, size_t slice, const struct timeline_row *row) {
-    uint64_t address, parity;
-    if (!value_named(s, row, "a", &address))
-        return;
-    struct timeline_row at = *row;
-    at.address = (uint32_t)address;
-    const struct barrier *b = barrier_at(s, &at);
+    const struct barrier *b = barrier_at(s, row);
     if (!b)
         return;
     size_t phase = SIZE_MAX;
-    if (value_named(s, row, "parity", &parity))
-        phase = b->last[parity & 1];
+    if (row->id)
+        phase = b->last[(row->id - 1) & 1];
     else /* by a token: the last one */
         for (int i = 0; i < 2; i++)
             if (b->last[i] != SIZE_MAX && (phase == SIZE_MAX || b->last[i] > phase))

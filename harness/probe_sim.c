@@ -285,15 +285,35 @@ static struct timeline_row row_of(const struct siltwin_watch_hit *hit, enum time
                                  .completed = hit->completed};
 }
 
+/* Operand of that name as it was recorded; `none` when there is no such. */
+static uint64_t recorded(const struct visit *v, const char *name, uint64_t none) {
+    for (uint32_t i = 0; i < v->site->value_count; i++) {
+        const struct probe_value *value = &v->site->values[i];
+        uint64_t word;
+        if (strcmp(value->name, name) != 0)
+            continue;
+        if (value->constant)
+            return value->bits;
+        memcpy(&word, (const uint8_t *)(v->pending + 1) + value->offset_bytes, sizeof word);
+        return word;
+    }
+    return none;
+}
+
 /* Lanes that came together and see the same visit are one row. */
 static void add_row(struct timeline *timeline, struct timeline_row *row, const struct visit *v) {
     const struct pending *pending = v->pending;
-    if (row->lanes && (row->begin != pending->begin || row->visit != pending->visit)) {
+    const bool wait = v->site->poll && v->spec->kind == PROBE_EVENT;
+    const uint32_t address = wait ? (uint32_t)recorded(v, "a", 0) : 0;
+    if (row->lanes &&
+        (row->begin != pending->begin || row->visit != pending->visit || row->address != address)) {
         timeline_add(timeline, row);
         row->lanes = 0;
     }
     row->begin = pending->begin;
     row->visit = pending->visit;
+    row->address = address;
+    row->id = wait ? (recorded(v, "parity", UINT64_MAX) + 1) & 3 : 0;
     row->lanes |= UINT32_C(1) << v->lane;
 }
 

@@ -11,7 +11,8 @@
  * other time. Steps of successive rows never go back. */
 
 enum timeline_kind {
-    TIMELINE_RAN,       /* lanes ran the place's instruction, from `begin` to `step` */
+    TIMELINE_RAN,       /* lanes ran the place's instruction, from `begin` to `step`. Of a wait for
+                           an mbarrier: its address, and in `id` the parity plus one (0: not known) */
     TIMELINE_WAITS,     /* they came to it at `begin` and were still there at the end */
     TIMELINE_ISSUED,    /* the place's instruction queued operation `id` of the CTA */
     TIMELINE_COMPLETED, /* operation `id` took effect */

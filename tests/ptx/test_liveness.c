@@ -187,6 +187,33 @@ Test(liveness, random_programs_compute_the_same) {
     cr_assert_gt(shared, 0);
 }
 
+/* A register that is to be looked at anywhere shares with nobody, used or not. */
+Test(liveness, kept_registers_have_their_storage_alone) {
+    struct function f;
+    load(&f, ".reg .b32 a, b, c, d, unused; .reg .pred p, q;\n"
+             "mov.b32 a, 1; setp.eq.u32 p, a, 1; add.u32 b, a, 1; setp.eq.u32 q, b, 1;\n"
+             "add.u32 c, b, 1; add.u32 d, c, 1; add.u32 d, d, 1;");
+    cr_expect_eq(unit(&f, "a"), unit(&f, "c"), "c may have what a had");
+    bool *kept = calloc(f.func->reg_count, sizeof *kept);
+    for (uint32_t i = 0; i < f.func->reg_count; i++)
+        kept[i] = strchr("aup", f.func->regs[i].name[0]) != NULL;
+    cr_assert(liveness_slots_keeping(&f.arena, f.func, kept, &f.slots));
+    for (uint32_t i = 0; i < f.func->reg_count; i++)
+        for (uint32_t k = 0; k < f.func->reg_count; k++) {
+            const bool both_predicates =
+                f.func->regs[i].name[0] >= 'p' && f.func->regs[k].name[0] >= 'p' &&
+                f.func->regs[i].name[0] < 'u' && f.func->regs[k].name[0] < 'u';
+            const bool both_words = strchr("abcdu", f.func->regs[i].name[0]) &&
+                                    strchr("abcdu", f.func->regs[k].name[0]);
+            if (i != k && kept[i] && (both_predicates || both_words))
+                cr_expect_neq(f.slots.unit[i], f.slots.unit[k], "%s and %s", f.func->regs[i].name,
+                              f.func->regs[k].name);
+        }
+    cr_expect_neq(unit(&f, "unused"), REG_NO_SLOT);
+    free(kept);
+    arena_free(&f.arena);
+}
+
 Test(liveness, compiler_sized_functions_take_milliseconds) {
     struct strbuf body = {0};
     enum { COUNT = 18000 };
