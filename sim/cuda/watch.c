@@ -34,13 +34,35 @@ static bool copy_points(struct watch *watch, const struct siltwin_sim_watch *fro
     return true;
 }
 
+static int compare_places(const struct siltwin_watch_point *x, uint32_t line, uint32_t column) {
+    if (x->line != line)
+        return x->line < line ? -1 : 1;
+    return x->column < column ? -1 : x->column > column;
+}
+
+static int by_place(const void *a, const void *b, void *ctx) {
+    const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+    const struct siltwin_watch_point *points = ctx;
+    const int order = compare_places(&points[i], points[k].line, points[k].column);
+    return order ? order : i < k ? -1 : i > k;
+}
+
+static bool sort_points(struct watch *watch) {
+    watch->by_place = arena_array(&watch->arena, watch->count, sizeof *watch->by_place);
+    for (uint32_t i = 0; watch->by_place && i < watch->count; i++)
+        watch->by_place[i] = i;
+    if (watch->by_place)
+        qsort_r(watch->by_place, watch->count, sizeof *watch->by_place, by_place, watch->points);
+    return watch->by_place;
+}
+
 struct watch *watch_create(const struct siltwin_sim_watch *from) {
     struct watch *watch = calloc(1, sizeof *watch);
     if (!watch)
         return NULL;
     watch->hit = from->hit;
     watch->ctx = from->ctx;
-    if (copy_points(watch, from))
+    if (copy_points(watch, from) && sort_points(watch))
         return watch;
     watch_free(watch);
     return NULL;
@@ -54,11 +76,24 @@ void watch_free(struct watch *watch) {
 
 /* ---- a launch ---- */
 
+/* Index of the first point at the instruction, plus one; 0: none. */
 static uint32_t point_at(const struct watch *watch, const struct ir_insn *insn, const char *file) {
-    for (uint32_t i = 0; i < watch->count; i++)
-        if (watch->points[i].line == insn->line && watch->points[i].column == insn->column &&
-            !strcmp(watch->points[i].file, file))
-            return i + 1;
+    uint32_t low = 0, high = watch->count;
+    while (low < high) {
+        const uint32_t middle = (low + high) / 2;
+        const struct siltwin_watch_point *point = &watch->points[watch->by_place[middle]];
+        if (compare_places(point, insn->line, insn->column) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < watch->count; low++) {
+        const struct siltwin_watch_point *point = &watch->points[watch->by_place[low]];
+        if (compare_places(point, insn->line, insn->column) != 0)
+            return 0;
+        if (!strcmp(point->file, file))
+            return watch->by_place[low] + 1;
+    }
     return 0;
 }
 

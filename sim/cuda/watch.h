@@ -11,6 +11,7 @@ struct watch {
     struct arena arena; /* of all below */
     struct siltwin_watch_point *points;
     uint32_t count;
+    uint32_t *by_place;     /* indices of the points, by line and column */
     const char **registers; /* of all points */
     uint32_t register_count;
     siltwin_watch_hit_fn *hit;
