@@ -42,6 +42,7 @@ static bool find_watch(struct machine *machine, struct host_error *error) {
            find(machine, "siltwinSimWatchParam", &machine->watch_param, error) &&
            find(machine, "siltwinSimWatchGlobal", &machine->watch_global, error) &&
            find(machine, "siltwinSimWatchShared", &machine->watch_shared, error) &&
+           find(machine, "siltwinSimWatchSharedFirst", &machine->watch_shared_first, error) &&
            find(machine, "siltwinSimWatchTmem", &machine->watch_tmem, error);
 }
 

@@ -49,6 +49,7 @@ struct machine {
     siltwin_sim_watch_param *watch_param;
     siltwin_sim_watch_global *watch_global;
     siltwin_sim_watch_shared *watch_shared;
+    siltwin_sim_watch_shared_first *watch_shared_first;
     siltwin_sim_watch_tmem *watch_tmem;
     struct windows windows; /* of machine_windows */
 };

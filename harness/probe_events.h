@@ -11,7 +11,7 @@
 struct probe_part {
     struct probe_layout layout;
     uint8_t *bytes;          /* NULL: nothing is probed */
-    struct probe_race *race; /* of a rewritten kernel's smem probes; NULL: nothing is watched */
+    struct probe_race *race; /* of probes that read memory; NULL: nothing is watched */
 };
 
 /* The events as they are gathered; zeroed but for the first four, `objects` an empty array. */

@@ -64,7 +64,8 @@ static void find_ranges(struct probe_race *race, const struct run *run,
     }
 }
 
-struct probe_race *probe_race_begin(const struct run *run, const struct probe_layout *layout) {
+struct probe_race *probe_race_begin(const struct run *run, const struct probe_layout *layout,
+                                    bool told, struct probe_race *other) {
     bool any = false;
     const struct probe_plan *plan = layout->plan;
     struct probe_race *race = calloc(1, sizeof *race);
@@ -80,8 +81,8 @@ struct probe_race *probe_race_begin(const struct run *run, const struct probe_la
             (kind == PROBE_SHARED || (kind == PROBE_GLOBAL && race->ranges[site->probe].words)) &&
             layout->regions[site->probe].thread_bytes &&
             (site->func == layout->func || !plan->ir->funcs[site->func].is_entry);
-        s->unclear =
-            s->watched && loads_at(plan->ir, plan->ir->funcs[site->func].insns[site->insn].line);
+        s->unclear = s->watched && !told &&
+                     loads_at(plan->ir, plan->ir->funcs[site->func].insns[site->insn].line);
         any = any || s->watched;
     }
     if (!any || !run->machine->set_events || !find_strong(race, plan->ir)) {
@@ -89,9 +90,12 @@ struct probe_race *probe_race_begin(const struct run *run, const struct probe_la
         return NULL;
     }
     race->layout = layout;
+    race->told = told;
+    race->other = other;
+    const bool any_range = race->any_range || (other && other->any_range);
     run->machine->set_events(probe_race_line, race,
                              1u << SILTWIN_SIM_INSN | 1u << SILTWIN_SIM_SHARED |
-                                 (race->any_range ? 1u << SILTWIN_SIM_GLOBAL : 0) |
+                                 (any_range ? 1u << SILTWIN_SIM_GLOBAL : 0) |
                                  1u << SILTWIN_SIM_ASYNC_ISSUE | 1u << SILTWIN_SIM_ASYNC_COMPLETE |
                                  1u << SILTWIN_SIM_BARRIER | 1u << SILTWIN_SIM_MBARRIER |
                                  1u << SILTWIN_SIM_CTA_END);

@@ -11,8 +11,14 @@
 
 struct probe_race;
 
-/* Begins to watch a launch; NULL when nothing is to be watched: no such probe, a GPU, no memory. */
-struct probe_race *probe_race_begin(const struct run *run, const struct probe_layout *layout);
+/* Begins to watch a launch; NULL when nothing is to be watched: no such probe, a GPU, no memory.
+ * `told`: the layout is that of [sim] probes, whose reads probe_race_read tells. `other` (may be
+ * NULL) watches the same launch for other probes. */
+struct probe_race *probe_race_begin(const struct run *run, const struct probe_layout *layout,
+                                    bool told, struct probe_race *other);
+/* A warp's read for a site: bytes at a shared or global address. */
+void probe_race_read(struct probe_race *race, uint32_t cta, uint32_t warp, uint32_t site,
+                     uint64_t address, uint32_t bytes);
 /* The launch is over. */
 void probe_race_end(struct probe_race *race, const struct run *run);
 /* Whether the reads of that site race in that CTA. */

@@ -244,7 +244,7 @@ static void access_words(struct probe_race *race, struct race_cta *cta, const st
     const char *at = strchr(e->kind, ' ') + 1;
     const bool write = strncmp(at, "read", 4) != 0;
     const uint32_t site = write ? UINT32_MAX : site_at(race, e->line, shared);
-    if (!write && (site == UINT32_MAX || !begins(e->opcode, "ld")))
+    if (!write && (race->told || site == UINT32_MAX || !begins(e->opcode, "ld")))
         return;
     char *end;
     at += strcspn(at, " ");
@@ -337,9 +337,25 @@ static void end_cta(struct probe_race *race, struct race_cta *cta) {
     *cta = race->ctas[--race->cta_count];
 }
 
+void probe_race_read(struct probe_race *race, uint32_t cta_index, uint32_t warp, uint32_t site,
+                     uint64_t address, uint32_t bytes) {
+    const struct probe_plan *plan = race->layout->plan;
+    const struct probe_site *s = &plan->sites[site];
+    struct race_cta *cta = race->no_memory ? NULL : find_cta(race, cta_index);
+    const struct event e = {
+        .cta = cta_index, .warp = warp, .line = plan->ir->funcs[s->func].insns[s->insn].line};
+    if (!cta || warp >= RACE_WARPS || !race->sites[site].watched)
+        return;
+    go_on(cta, warp);
+    for (uint64_t word = address & ~UINT64_C(3); word < address + bytes; word += 4)
+        access_word(race, cta, &e, plan->specs[s->probe].kind == PROBE_SHARED, site, word);
+}
+
 void probe_race_line(void *ctx, const char *text) {
     struct probe_race *race = ctx;
     struct event e;
+    if (race->other)
+        probe_race_line(race->other, text);
     if (race->no_memory || !read_event(text, &e))
         return;
     struct race_cta *cta = find_cta(race, e.cta);

@@ -56,6 +56,8 @@ struct race_site {
 
 struct probe_race {
     const struct probe_layout *layout;
+    struct probe_race *other; /* gets every line too, NULL: none */
+    bool told;                /* reads come from probe_race_read, not from lines */
     struct race_site *sites;
     struct race_cta *ctas;
     uint32_t cta_count;

@@ -96,7 +96,7 @@ static bool begin_rewritten(struct probe_part *probes, struct run *run,
         !RESULT_CHECK(error, driver, cuMemcpyHtoD, (symbol, &address, sizeof address)))
         return false;
     if (probes->bytes)
-        probes->race = probe_race_begin(run, &probes->layout);
+        probes->race = probe_race_begin(run, &probes->layout, false, NULL);
     return true;
 }
 
@@ -128,8 +128,11 @@ bool probe_run_begin(struct probe_run *probes, struct run *run, const struct tra
     }
     if (!machine_windows(run->machine, error) || !probe_sim_begin(&probes->sim, run, launch, error))
         return false;
-    if (probes->sim.part.bytes)
+    if (probes->sim.part.bytes) {
         say_size(&probes->sim.part, run);
+        probes->sim.part.race =
+            probe_race_begin(run, &probes->sim.part.layout, true, probes->rewritten.race);
+    }
     return true;
 }
 
@@ -251,13 +254,14 @@ void probe_run_rescue(struct probe_run *probes, struct run *run) {
 
 void probe_run_end(struct probe_run *probes, struct run *run, bool failed) {
     probe_sim_stop(&probes->sim);
-    if (probes->rewritten.race)
-        probe_race_end(probes->rewritten.race, run);
+    probe_race_end(probes->rewritten.race, run);
+    probe_race_end(probes->sim.part.race, run);
     take_events(&probes->rewritten, run, NULL, failed);
-    if (probes->rewritten.race)
-        probe_race_report(probes->rewritten.race, run);
-    probe_race_free(probes->rewritten.race);
     take_events(&probes->sim.part, run, &probes->sim.timeline, failed);
+    probe_race_report(probes->rewritten.race, run);
+    probe_race_report(probes->sim.part.race, run);
+    probe_race_free(probes->rewritten.race);
+    probe_race_free(probes->sim.part.race);
     if (probes->sim.unreadable)
         report_unreadable(run, &probes->sim);
     if (probes->rewritten.bytes)

@@ -140,6 +140,22 @@ static void read_memory(struct visit *v, uint8_t *payload) {
     }
 }
 
+/* Tells those reads to who looks for races. */
+static void tell_reads(struct visit *v, uint32_t site) {
+    const struct probe_spec *spec = v->spec;
+    const uint32_t unit = spec->unit_bytes, turn = unit * spec->lanes;
+    const uint32_t bytes = spec->end_bytes - spec->begin_bytes;
+    uint64_t first = v->sim->globals[v->site->probe];
+    uint32_t shared = 0;
+    if (!v->sim->part.race || spec->kind == PROBE_TMEM)
+        return;
+    if (spec->kind == PROBE_SHARED && !v->sim->run->machine->watch_shared_first(v->hit, &shared))
+        first = shared;
+    for (uint32_t at = (v->lane - spec->first_lane) * unit; at < bytes; at += turn)
+        probe_race_read(v->sim->part.race, v->hit->cta, v->hit->warp, site,
+                        first + spec->begin_bytes + at, unit);
+}
+
 static bool when_holds(struct visit *v) {
     const struct probe_spec *spec = v->spec;
     const struct ir_func *func = &v->sim->part.layout.plan->ir->funcs[v->site->func];
@@ -325,7 +341,10 @@ static void reach_site(struct probe_sim *sim, const struct siltwin_watch_hit *hi
         const uint32_t lane = (uint32_t)__builtin_ctz(left);
         if (!visit_of(sim, hit, site, lane, &v))
             continue;
+        const bool first = v.pending->state == STATE_NONE;
         reach(&v);
+        if (first && v.spec->unit_bytes && v.pending->state == STATE_RECORDS && v.pending->kept)
+            tell_reads(&v, site);
         /* Where its guard does not hold the lane goes on at once. */
         if (!(hit->running >> lane & 1))
             *v.pending = (struct pending){0};

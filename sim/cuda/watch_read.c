@@ -14,6 +14,7 @@ EXPORTED siltwin_sim_watch_operand siltwinSimWatchOperand;
 EXPORTED siltwin_sim_watch_param siltwinSimWatchParam;
 EXPORTED siltwin_sim_watch_global siltwinSimWatchGlobal;
 EXPORTED siltwin_sim_watch_shared siltwinSimWatchShared;
+EXPORTED siltwin_sim_watch_shared_first siltwinSimWatchSharedFirst;
 EXPORTED siltwin_sim_watch_tmem siltwinSimWatchTmem;
 
 int siltwinSimSetWatch(const struct siltwin_sim_watch *watch) {
@@ -152,14 +153,20 @@ int siltwinSimWatchGlobal(const struct siltwin_watch_hit *hit, uint64_t address,
     return give(global_memory_host(w->cta->memory, address, bytes), bytes, to);
 }
 
+int siltwinSimWatchSharedFirst(const struct siltwin_watch_hit *hit, uint32_t *address) {
+    const struct exec_kernel *kernel = inside(hit)->launch->kernel;
+    *address = kernel->shared_count ? kernel->shared[0].address : (uint32_t)SHARED_FIRST;
+    return CUDA_SUCCESS;
+}
+
 int siltwinSimWatchShared(const struct siltwin_watch_hit *hit, uint32_t offset_bytes,
                           uint32_t bytes, void *to) {
     const struct warp *w = warp_of(hit);
     if (!w)
         return CUDA_ERROR_ILLEGAL_STATE;
-    const struct exec_kernel *kernel = inside(hit)->launch->kernel;
-    const uint64_t first = kernel->shared_count ? kernel->shared[0].address : SHARED_FIRST;
-    return give(cta_shared(w->cta, first + offset_bytes, bytes), bytes, to);
+    uint32_t first;
+    siltwinSimWatchSharedFirst(hit, &first);
+    return give(cta_shared(w->cta, (uint64_t)first + offset_bytes, bytes), bytes, to);
 }
 
 int siltwinSimWatchTmem(const struct siltwin_watch_hit *hit, uint32_t lane, uint32_t first_column,

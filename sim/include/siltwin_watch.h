@@ -85,6 +85,8 @@ typedef int siltwin_sim_watch_global(const struct siltwin_watch_hit *hit, uint64
                                      uint32_t bytes, void *to);
 typedef int siltwin_sim_watch_shared(const struct siltwin_watch_hit *hit, uint32_t offset_bytes,
                                      uint32_t bytes, void *to);
+/* siltwinSimWatchSharedFirst: the shared address of that variable. */
+typedef int siltwin_sim_watch_shared_first(const struct siltwin_watch_hit *hit, uint32_t *address);
 /* siltwinSimWatchTmem: `columns` words of one lane (0 to 127) of Tensor Memory. */
 typedef int siltwin_sim_watch_tmem(const struct siltwin_watch_hit *hit, uint32_t lane,
                                    uint32_t first_column, uint32_t columns, uint32_t *to);

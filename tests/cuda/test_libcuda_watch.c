@@ -38,6 +38,7 @@ static siltwin_sim_watch_operand *read_operand;
 static siltwin_sim_watch_param *read_param;
 static siltwin_sim_watch_global *read_global;
 static siltwin_sim_watch_shared *read_shared;
+static siltwin_sim_watch_shared_first *first_shared;
 static siltwin_sim_watch_tmem *read_tmem;
 static CUfunction k;
 static CUdeviceptr x;
@@ -51,6 +52,7 @@ static void load_text(const char *device, const char *kernel_text) {
     libcuda_symbol(&cu, "siltwinSimWatchParam", &read_param);
     libcuda_symbol(&cu, "siltwinSimWatchGlobal", &read_global);
     libcuda_symbol(&cu, "siltwinSimWatchShared", &read_shared);
+    libcuda_symbol(&cu, "siltwinSimWatchSharedFirst", &first_shared);
     libcuda_symbol(&cu, "siltwinSimWatchTmem", &read_tmem);
     cu.set_module_name("k.ptx");
     cr_assert_eq(cu.cuModuleLoadData(&module, kernel_text), 0);
@@ -112,6 +114,9 @@ static void see_values(void *ctx, const struct siltwin_watch_hit *hit) {
         cr_expect_eq(value[0], 1000 * (4 + lane % 4) +
                                    (hit->moment == SILTWIN_WATCH_DONE ? lane + 32 * hit->warp : 0));
     }
+    uint32_t first;
+    cr_expect_eq(first_shared(hit, &first), 0);
+    cr_expect_eq(first, 0x400);
     cr_expect_eq(read_shared(hit, 0, 16, words), 0);
     cr_expect_eq(words[3], 7000);
     cr_expect_eq(read_shared(hit, 1 << 20, 16, words), CUDA_ERROR_INVALID_VALUE);

@@ -31,13 +31,17 @@ static const char kernel[] =
     "%s\n"                                                  /* 10 */
     "ret;\n}\n";
 
+static const char *mark = ""; /* behind the probe: [sim] or nothing */
+
 static int run_kernel(const char *before, const char *behind, const char *options) {
-    char text[4096], arguments[128];
+    char text[4096], arguments[128], trace[512];
     snprintf(text, sizeof text, kernel, before, behind);
     workdir_write(&dir, "k.ptx", text);
-    workdir_write(&dir, "k.trace",
-                  "siltwin 1\ndevice h200\nmodule m k.ptx\nbuffer X u32 [64] iota\n"
-                  "probe S smem 0..128 at m:9 by warp 0\nlaunch m.k grid 2 block 64 args &X\n");
+    snprintf(trace, sizeof trace,
+             "siltwin 1\ndevice h200\nmodule m k.ptx\nbuffer X u32 [64] iota\n"
+             "probe S smem 0..128 at m:9 by warp 0 %s\nlaunch m.k grid 2 block 64 args &X\n",
+             mark);
+    workdir_write(&dir, "k.trace", trace);
     snprintf(arguments, sizeof arguments, "run k.trace -o k.rec %s", options);
     return workdir_siltwin(&dir, arguments);
 }
@@ -79,7 +83,7 @@ static const struct {
     {"cp.async.ca.shared.global [%a], [%x], 4; cp.async.wait_all; bar.sync 0;", "", false},
 };
 
-Test(probe_race, what_nothing_orders_is_a_finding) {
+static void check_rows(void) {
     static const char *const policies[] = {"--policy eager", "--policy lazy", "--policy random:3"};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (size_t k = 0; k < sizeof policies / sizeof *policies; k++) {
@@ -90,6 +94,26 @@ Test(probe_race, what_nothing_orders_is_a_finding) {
                          "%s / %s, %s:\n%s", rows[i].before, rows[i].behind, policies[k],
                          dir.errors);
         }
+}
+
+Test(probe_race, what_nothing_orders_is_a_finding) {
+    check_rows();
+}
+
+/* The same when the kernel is not rewritten. */
+Test(probe_race, on_the_simulator_only) {
+    mark = "[sim]";
+    check_rows();
+    /* Its reads are told apart from the kernel's own, on any line. */
+    cr_assert_eq(run_kernel(STORE "bar.sync 0; ld.shared.u32 %w, [%a];", "", ""), 0, "%s",
+                 dir.errors);
+    cr_expect_not(strstr(dir.output, "is not known"), "%s", dir.output);
+    /* Both sorts in one launch: each has its finding. */
+    mark = "[sim]\nprobe T smem 0..128 at m:9 by warp 0";
+    cr_assert_eq(run_kernel(STORE, "", ""), 1);
+    cr_expect(strstr(dir.errors, "race: probe S reads") &&
+                  strstr(dir.errors, "race: probe T reads"),
+              "%s", dir.errors);
 }
 
 Test(probe_race, a_race_says_where_and_is_not_compared) {
@@ -124,7 +148,7 @@ Test(probe_race, what_cannot_be_told_is_said) {
 }
 
 /* Global memory: warps of a CTA as above; CTAs only where none can wait for another. */
-Test(probe_race, global_memory) {
+static void check_global(bool sim) {
     static const struct {
         const char *before, *behind;
         bool races;
@@ -148,8 +172,8 @@ Test(probe_race, global_memory) {
         char trace[512];
         snprintf(trace, sizeof trace,
                  "siltwin 1\ndevice h200\nmodule m k.ptx\nbuffer X u32 [64] iota\n"
-                 "probe G global X[0..8] at m:9 by warp 0\nlaunch m.k grid %d block 64 args &X\n",
-                 cases[i].ctas);
+                 "probe G global X[0..8] at m:9 by warp 0%s\nlaunch m.k grid %d block 64 args &X\n",
+                 sim ? " [sim]" : "", cases[i].ctas);
         workdir_write(&dir, "k.trace", trace);
         const int status = workdir_siltwin(&dir, "run k.trace --quiet");
         cr_expect_eq(status, cases[i].races, "%s / %s: exit %d\n%s", cases[i].before,
@@ -157,6 +181,11 @@ Test(probe_race, global_memory) {
         cr_expect_eq(strstr(dir.errors, "race: probe G reads memory at k.ptx:9") != NULL,
                      cases[i].races, "%s / %s:\n%s", cases[i].before, cases[i].behind, dir.errors);
     }
+}
+
+Test(probe_race, global_memory) {
+    check_global(false);
+    check_global(true);
 }
 
 static unsigned kernel_line(const char *text) {
