@@ -27,9 +27,9 @@ enum {
 #define SHARED_WINDOW UINT64_C(0x00007d0000000000)
 #define LOCAL_WINDOW  UINT64_C(0x00007d0200000000)
 enum { LOCAL_WINDOW_BYTES = 1 << 24 };
-#define PARAM_WINDOW  UINT64_C(0x00007d0400000000)
-#define CONST_WINDOW  UINT64_C(0x00007d0600000000)
-#define GLOBAL_FIRST  UINT64_C(0x00007e0000000000)
+#define PARAM_WINDOW UINT64_C(0x00007d0400000000)
+#define CONST_WINDOW UINT64_C(0x00007d0600000000)
+#define GLOBAL_FIRST UINT64_C(0x00007e0000000000)
 
 struct global_memory *global_memory_create(uint64_t limit_bytes, uint64_t seed);
 void global_memory_destroy(struct global_memory *memory);

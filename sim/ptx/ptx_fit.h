@@ -27,8 +27,8 @@ enum ptx_type ptx_item_type(const struct ptx_match *match, const struct isa_item
 /* The type of `count` elements that make up a value of `type`. */
 enum ptx_type ptx_pack_type(enum ptx_type type, unsigned count);
 /* The operand as it counts: where a .vN could stand and does not, one element in braces is that
- * element (ld, st and ldu of ptxas 13.0; Triton writes so). Not in mov: ptxas takes it there, but an
- * H200 gave 8080801 for the 1 in {%r}. */
+ * element (ld, st and ldu of ptxas 13.0; Triton writes so). Not in mov: ptxas takes it there, but
+ * an H200 gave 8080801 for the 1 in {%r}. */
 const struct ptx_raw *ptx_raw_unbraced(const struct ptx_fit *f, const struct isa_item *item,
                                        const struct ptx_raw *raw);
 /* Whether the operand as written is a constant, and the constant. */

@@ -117,7 +117,8 @@ static struct form form_of(const struct conform_batch *batch) {
     const unsigned rows[OPERANDS] = {m, k, m, m}, columns[OPERANDS] = {k, n, n, n};
     for (unsigned i = A; i < OPERANDS; i++) {
         unsigned bits = type_of(&form, i).format.bits;
-        form.column_major[i] = form.kind->row_col && i < C ? i == B : conform_below(&random, 2) != 0;
+        form.column_major[i] =
+            form.kind->row_col && i < C ? i == B : conform_below(&random, 2) != 0;
         form.space[i] = conform_below(&random, SPACES);
         form.lines[i] = form.column_major[i] ? columns[i] : rows[i];
         form.line_elements[i] = form.column_major[i] ? rows[i] : columns[i];

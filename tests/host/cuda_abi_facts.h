@@ -16,8 +16,8 @@ struct abi_fact {
 /* The facts as the toolkit's headers have them; a count of 0 where there is no toolkit. */
 const struct abi_fact *toolkit_facts(size_t *count);
 
-/* Names of the rows of driver_api.def and driver_api_gpu.def whose signature is not that of the toolkit's function type of
- * that version, and in `checked` how many were compared. */
+/* Names of the rows of driver_api.def and driver_api_gpu.def whose signature is not that of the
+ * toolkit's function type of that version, and in `checked` how many were compared. */
 const char *toolkit_signature_mismatch(size_t *checked);
 
 #endif

@@ -32,8 +32,8 @@ struct kernel_shape {
     uint64_t seed;
 };
 
-/* Launches entry `name` with parameters that lie as C lays them out, their size is checked. Returns the kind of
- * fault it ended with. */
+/* Launches entry `name` with parameters that lie as C lays them out, their size is checked. Returns
+ * the kind of fault it ended with. */
 enum fault_kind kernel_launch(struct kernel_run *run, const char *name, struct kernel_shape shape,
                               const void *params, size_t params_bytes);
 
