@@ -25,7 +25,7 @@ static bool shared_address(struct warp *w, const struct xinsn *x, const struct x
         return false;
     }
     if (a >> SHARED_RANK_BIT != 0) {
-        warp_fault(w, x, warp_absent_cta(w), bit,
+        warp_fault(w, x, warp_absent_cta(w, a >> SHARED_RANK_BIT), bit,
                    "shared address 0x%" PRIx64 " names CTA %u of a cluster, which there is not", a,
                    (unsigned)(a >> SHARED_RANK_BIT));
         return false;
@@ -59,6 +59,14 @@ bool copy_shared_start(struct warp *w, const struct xinsn *x, const struct xop *
     uint64_t a = warp_address(w, op, space, lane);
     struct copy_shared_rule rule = {space, align_bytes, (uint32_t)a <= COPY_UNIT_ADDRESS_MAX};
     return shared_address(w, x, op, &rule, lane, address);
+}
+
+bool copy_unit_mbarrier(struct warp *w, const struct xinsn *x, const struct xop *op,
+                        enum ptx_space space, unsigned lane, uint32_t *address) {
+    uint64_t a = warp_address(w, op, space, lane);
+    bool outside = a >> SHARED_RANK_BIT == 0 && a > COPY_UNIT_ADDRESS_MAX;
+    return outside ? copy_shared_address(w, x, op, space, lane, MBARRIER_BYTES, address)
+                   : copy_mbarrier_address(w, x, op, space, lane, address);
 }
 
 bool copy_mbarrier_address(struct warp *w, const struct xinsn *x, const struct xop *op,

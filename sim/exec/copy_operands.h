@@ -29,7 +29,11 @@ bool copy_shared_start(struct warp *w, const struct xinsn *x, const struct xop *
                        enum ptx_space space, unsigned lane, uint32_t align_bytes,
                        uint32_t *address);
 
-/* The same for an mbarrier operand; bounds are checked. */
+/* The same for the mbarrier of a copy. */
+bool copy_unit_mbarrier(struct warp *w, const struct xinsn *x, const struct xop *op,
+                        enum ptx_space space, unsigned lane, uint32_t *address);
+
+/* The same for the operand of an mbarrier instruction; bounds are checked. */
 bool copy_mbarrier_address(struct warp *w, const struct xinsn *x, const struct xop *op,
                            enum ptx_space space, unsigned lane, uint32_t *address);
 

@@ -175,9 +175,9 @@ static bool issue_load(struct warp *w, const struct xinsn *x, unsigned lane) {
                 (from_global ? read_global(w, x, &x->ops[1], lane, &copy)
                              : read_shared(w, x, &x->ops[1], SPACE_SHARED, lane, &copy,
                                            &copy.shared_source)) &&
-                copy_mbarrier_address(w, x, &x->ops[3], how->to, lane, &copy.mbarrier) &&
+                copy_unit_mbarrier(w, x, &x->ops[3], how->to, lane, &copy.mbarrier) &&
                 (from_global || copy_in_cluster(w, x, lane));
-    if (!good || copy.outside)
+    if (!good || copy.outside || copy.mbarrier > COPY_UNIT_ADDRESS_MAX)
         return good;
     if (ir_has(x->ir, QUAL_MULTICAST_CLUSTER) && !mask_is_own(w, x, &x->ops[4], lane))
         return false;

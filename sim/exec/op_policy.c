@@ -6,8 +6,8 @@
  *
  * primary: 0 evict_unchanged, 1 evict_first, 2 evict_last, 3 evict_normal; secondary: 1 for
  * evict_first. A fraction is counted in 16ths, rounded up, less 1. A range is cut into blocks of
- * 4096 << n bytes, n the smallest with which the whole has at most 128: `first block` is where the
- * range begins (modulo 128), `blocks` what its primary part takes, at most 127.
+ * 4096 << n bytes, n the smallest with which the whole, as an f32, has at most 128: `first block`
+ * is where the range begins (modulo 128), `blocks` what its primary part touches, at most 127.
  *
  * Caches are not modelled, so a policy has no effect. */
 #include <string.h>
@@ -70,10 +70,12 @@ static uint64_t ceil_shift(uint64_t value, unsigned bits) {
 
 static uint64_t range_code(uint64_t base, uint64_t primary, uint64_t total) {
     unsigned code = 0;
+    total = (uint64_t)(float)total; /* 0x80000001 bytes are 128 blocks of 16 MiB */
     while (code < BLOCK_CODE_MOST && ceil_shift(total, BLOCK_BITS_LEAST + code) > BLOCKS_MOST)
         code++;
-    uint64_t blocks = ceil_shift(primary, BLOCK_BITS_LEAST + code);
-    uint64_t first = (base >> (BLOCK_BITS_LEAST + code)) % BLOCKS_MOST;
+    const unsigned bits = BLOCK_BITS_LEAST + code;
+    uint64_t blocks = ceil_shift((base & ((UINT64_C(1) << bits) - 1)) + primary, bits);
+    uint64_t first = (base >> bits) % BLOCKS_MOST;
     if (blocks > BLOCKS_MOST - 1)
         blocks = BLOCKS_MOST - 1;
     return UINT64_C(1) << 59 | (uint64_t)code << 52 | first << 44 | blocks << 37;

@@ -19,9 +19,12 @@ _Static_assert(sizeof(struct async_store) <= ASYNC_PAYLOAD_BYTES, "payload fits"
 
 static bool store_effect(struct cta *cta, struct async_op *op) {
     const struct async_store *store = (const struct async_store *)(const void *)op->payload.bytes;
-    uint8_t *to = copy_shared_bytes(cta, op, store->shared, store->size_bytes);
-    if (to == NULL)
-        return false;
+    uint8_t *to = cta_shared(cta, store->shared, store->size_bytes);
+    if (to == NULL) /* not 700 as elsewhere (conform_fault, group shared) */
+        return cta_fault(cta, op, FAULT_LAUNCH_FAILED,
+                         "shared address 0x%x is beyond the CTA's shared memory, which ends at "
+                         "0x%x",
+                         store->shared, cta->shared_end);
     if (store->reduces)
         tma_reduce(store->reduce_op, store->type, to, store->value, store->size_bytes);
     else

@@ -70,10 +70,9 @@ static bool read_operands(struct warp *w, const struct xinsn *x, const struct xo
 static bool arrive(struct warp *w, const struct xinsn *x, struct named_barrier *barrier,
                    uint32_t id, uint32_t threads, uint32_t mask) {
     if (barrier->active && barrier->threads != threads) {
-        warp_fault(w, x, FAULT_UNSUPPORTED, mask,
-                   "barrier %u is in use with another thread count (%u, here %u); what the GPU "
-                   "does is not known",
-                   id, barrier->threads, threads);
+        warp_fault(w, x, FAULT_ILLEGAL_INSTRUCTION, mask,
+                   "barrier %u is in use with another thread count (%u, here %u)", id,
+                   barrier->threads, threads);
         return false;
     }
     if ((barrier->arrived[w->index] & mask) != 0) {

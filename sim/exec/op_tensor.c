@@ -153,8 +153,18 @@ static bool write_effect(struct cta *cta, struct async_op *op) {
     return true;
 }
 
+/* Whether the address of a bad map, no multiple of 16, is all that is wrong with it. */
+static bool only_misaligned(const uint8_t *image, enum tmap_arch arch) {
+    uint8_t aligned[TMAP_IMAGE_BYTES];
+    struct tmap map;
+    struct tmap_finding finding;
+    memcpy(aligned, image, sizeof aligned);
+    aligned[0] &= 0xf0;
+    return tmap_decode(aligned, arch, &map, &finding);
+}
+
 /* Reads and judges the tensor map that the operand names. False with a fault recorded: on an H200
- * 716 for an address that is no multiple of 16, 715 for every other rule that the bytes break. */
+ * 716 where only the address is wrong, no multiple of 16, 715 for every other rule. */
 static bool read_map(struct warp *w, const struct xinsn *x, const struct xop *operand,
                      unsigned lane, struct tmap *map) {
     uint64_t address = xop_lane(w, &operand->elems[0], lane);
@@ -169,7 +179,7 @@ static bool read_map(struct warp *w, const struct xinsn *x, const struct xop *op
     struct strbuf text = {0};
     tmap_describe(&text, &finding);
     enum fault_kind kind =
-        map->global_address % 16 != 0 ? FAULT_MISALIGNED_ADDRESS : FAULT_ILLEGAL_INSTRUCTION;
+        only_misaligned(image, arch) ? FAULT_MISALIGNED_ADDRESS : FAULT_ILLEGAL_INSTRUCTION;
     warp_fault(w, x, kind, UINT32_C(1) << lane, "the tensor map at 0x%" PRIx64 " is not valid: %s",
                address, strbuf_text(&text));
     strbuf_free(&text);
@@ -221,9 +231,9 @@ static bool issue_load(struct warp *w, const struct xinsn *x, unsigned lane) {
     unsigned mask = take_offsets(w, x, 3, lane, &request) ? 4 : 3;
     if (!copy_shared_address(w, x, &x->ops[0], space, lane, 1, &request.shared_address) ||
         !begin_walk(w, x, &x->ops[1], lane, &request, &copy.walk) ||
-        !copy_mbarrier_address(w, x, &x->ops[2], space, lane, &copy.mbarrier))
+        !copy_unit_mbarrier(w, x, &x->ops[2], space, lane, &copy.mbarrier))
         return false;
-    if (request.shared_address > COPY_UNIT_ADDRESS_MAX)
+    if (request.shared_address > COPY_UNIT_ADDRESS_MAX || copy.mbarrier > COPY_UNIT_ADDRESS_MAX)
         return true;
     if (ir_has(x->ir, QUAL_MULTICAST_CLUSTER) && (uint16_t)xop_lane(w, &x->ops[mask], lane) != 1) {
         warp_fault(w, x, FAULT_UNSUPPORTED, UINT32_C(1) << lane,

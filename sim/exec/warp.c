@@ -124,8 +124,9 @@ static uint8_t *space_bytes(struct warp *w, unsigned lane, enum ptx_space space,
     }
 }
 
-enum fault_kind warp_absent_cta(const struct warp *w) {
-    return w->cta->launch->explicit_cluster ? FAULT_LAUNCH_FAILED : FAULT_ILLEGAL_INSTRUCTION;
+enum fault_kind warp_absent_cta(const struct warp *w, uint64_t rank) {
+    bool possible = w->cta->launch->explicit_cluster && rank < CLUSTER_CTAS_MOST;
+    return possible ? FAULT_LAUNCH_FAILED : FAULT_ILLEGAL_INSTRUCTION;
 }
 
 /* False with a fault for an address that belongs to another space, or to a CTA that there is not:
@@ -143,7 +144,7 @@ static bool address_names_space(struct warp *w, const struct xinsn *x, unsigned 
     }
     if ((space == SPACE_SHARED || space == SPACE_SHARED_CLUSTER) &&
         address >> SHARED_RANK_BIT != 0) {
-        warp_fault(w, x, warp_absent_cta(w), UINT32_C(1) << lane,
+        warp_fault(w, x, warp_absent_cta(w, address >> SHARED_RANK_BIT), UINT32_C(1) << lane,
                    "shared address 0x%llx of lane %u names CTA %llu of a cluster, which there is "
                    "not",
                    (unsigned long long)address, lane,

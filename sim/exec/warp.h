@@ -188,9 +188,10 @@ uint8_t *warp_memory(struct warp *w, const struct xinsn *x, unsigned lane, enum 
 
 /* The generic address of address 0 of a state space, 0 for global. */
 uint64_t warp_window(const struct warp *w, enum ptx_space space);
-/* What an access to a CTA that the cluster has not ends with: 719 in a launch with cluster
- * dimensions, 715 without. */
-enum fault_kind warp_absent_cta(const struct warp *w);
+/* What an access to a CTA that the cluster has not ends with: 719 where a launch with cluster
+ * dimensions could have such a rank, else 715. */
+enum { CLUSTER_CTAS_MOST = 16 };
+enum fault_kind warp_absent_cta(const struct warp *w, uint64_t rank);
 
 /* Resolves a generic address: the space it falls in, and the address there. */
 enum ptx_space warp_generic(const struct warp *w, uint64_t address, uint64_t *in_space);

@@ -42,15 +42,11 @@ const char *mbarrier_outcome_text(enum mbarrier_outcome outcome) {
 }
 
 enum mbarrier_outcome mbarrier_init(struct mbarrier *object, uint32_t count) {
-    /* 2^20 minus the count makes bits 43 to 63 and 1 to 21: a count of 0 or above 2^20 flips the
-     * parity, and owes a byte less. */
-    uint64_t beyond = bits_get((UINT64_C(1) << WORD_COUNT_BITS) - count, WORD_COUNT_BITS, 1);
-    count &= MBARRIER_COUNT_MAX;
-    *object = (struct mbarrier){.phase = beyond,
-                                .tx_count = -(int32_t)beyond,
-                                .expected = count,
-                                .pending = count,
-                                .live = true};
+    /* 2^20 minus the count, 21 bits of it at bit 43 and 31 at bit 1: what is no count flips the
+     * parity and owes bytes (tests/isa/mbarrier_counts.ptx). */
+    uint32_t negated = (UINT32_C(1) << WORD_COUNT_BITS) - count;
+    mbarrier_from_word((uint64_t)negated << WORD_PENDING_BIT | (uint32_t)(negated << 1), object);
+    object->live = true;
     return MBARRIER_OK;
 }
 

@@ -164,14 +164,17 @@ Test(sync, thread_counts_are_multiples_of_32) {
                  FAULT_ILLEGAL_INSTRUCTION);
 }
 
+Test(sync, warps_name_one_thread_count) {
+    cr_assert_eq(fault_of("shr.u32 %r3, %r1, 5; shl.b32 %r3, %r3, 5; add.u32 %r3, %r3, 64;"
+                          "bar.sync 1, %r3; ret;",
+                          64),
+                 FAULT_ILLEGAL_INSTRUCTION);
+}
+
 Test(sync, what_is_undefined_has_no_verdict) {
     cr_assert_eq(fault_of("mov.u32 %r3, 0; bar.sync 1, %r3; ret;", 32), FAULT_UNSUPPORTED);
     cr_assert_eq(fault_of("bar.sync %r1; ret;", 8), FAULT_UNSUPPORTED);
     cr_assert_eq(fault_of("bar.arrive 1, 64; bar.arrive 1, 64; ret;", 32), FAULT_UNSUPPORTED);
-    cr_assert_eq(fault_of("shr.u32 %r3, %r1, 5; shl.b32 %r3, %r3, 5; add.u32 %r3, %r3, 64;"
-                          "bar.sync 1, %r3; ret;",
-                          64),
-                 FAULT_UNSUPPORTED);
     cr_assert_eq(fault_of("barrier.cluster.arrive; barrier.cluster.arrive; ret;", 64),
                  FAULT_UNSUPPORTED);
 }
