@@ -7,8 +7,8 @@
                                                      on the simulator (SILTWIN_DEVICE chooses its model)
 
 Steps: every trace of traces/ that this GPU's modules exist for (X.rec), the programs of tests/isa (isa.txt), the random
-cases of every family of build/conform (X.conf). Each answer is compared with the simulator at once. A step that fails
-or takes too long is said and the next one follows. Exit status: 0 everything recorded and equal, 1 a difference or a
+cases of every family of build/conform (X.conf), cases of misuse (build/conform_fault, fault.txt). Each answer is
+compared with the simulator at once. A step that fails or takes too long is said and the next one follows. Exit status: 0 everything recorded and equal, 1 a difference or a
 failed expectation, 2 wrong usage, 3 no GPU, 4 something ended without a verdict.
 """
 import argparse
@@ -26,6 +26,9 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 AS_EXPECTED, DIFFERENT, USAGE, MACHINE, NO_VERDICT = 0, 1, 2, 3, 4
 # Random cases of a family of which no record is committed; their answers take 8 bytes for 64 cases.
+# A case of approx is 16384 operands: the simulator is asked a part alone.
+COMPARED = {"approx": 225280}
+FAULT_CASES = 1024
 OTHER_CASES = 32768
 
 
@@ -45,13 +48,14 @@ def arguments():
     p.add_argument("--driver", help="a libcuda.so.1 in place of the machine's own; needs --out")
     p.add_argument("--only", action="append", metavar="PATTERN", help="traces and families whose names fit")
     p.add_argument("--traces", default=str(ROOT / "traces"), help="folder of the traces (default: traces)")
-    p.add_argument("--parts", default="traces,isa,conform", help="which of traces, isa, conform (default: all)")
+    p.add_argument("--parts", default="traces,isa,conform,fault",
+                   help="which of traces, isa, conform, fault (default: all)")
     p.add_argument("--cases", type=int, help="random cases of each family (default: as many as are committed)")
     p.add_argument("--limit", type=float, default=600, metavar="SECONDS", help="time for one step (default 600)")
     p.add_argument("--jobs", type=int, default=1, help="traces that run at the same time (default 1)")
     options = p.parse_args()
-    if set(options.parts.split(",")) - {"traces", "isa", "conform"}:
-        p.error("--parts takes traces, isa, conform")
+    if set(options.parts.split(",")) - {"traces", "isa", "conform", "fault"}:
+        p.error("--parts takes traces, isa, conform, fault")
     if options.driver and not options.out:
         p.error("--driver needs --out: records of another driver do not belong into traces/silicon")
     if options.driver and not pathlib.Path(options.driver).is_file():
@@ -188,8 +192,21 @@ class Recorder:
             if code != 0:
                 self.say("failed", f"family {family}", ("took too long\n" if code is None else "") + text, took)
                 continue
-            same, difference = self.command([conform, "--against", record], False)
+            part = ["--cases", COMPARED[family]] if family in COMPARED else []
+            same, difference = self.command([conform, "--against", record] + part, False)
             self.say("recorded" if same == 0 else "different", f"family {family}", difference, took)
+
+    def fault(self, out):
+        begun = time.monotonic()
+        runner, record, jobs = self.build / "conform_fault", out / "fault.txt", min(os.cpu_count() or 1, 12)
+        cases = self.options.cases or FAULT_CASES
+        code, text = self.command([runner, "--on", "gpu", "--cases", cases, "--jobs", jobs, "--record", record], True)
+        took = time.monotonic() - begun
+        if code != 0:
+            self.say("failed", "misuse", ("took too long\n" if code is None else "") + text, took)
+            return
+        same, difference = self.command([runner, "--against", record], False)
+        self.say("recorded" if same == 0 else "different", "misuse", difference, took)
 
     def run(self):
         gpu = self.find_gpu()
@@ -208,6 +225,8 @@ class Recorder:
             self.isa(out)
         if "conform" in parts:
             self.conform(out, capability)
+        if "fault" in parts and capability == (9, 0):
+            self.fault(out)
         size = sum(f.stat().st_size for f in out.iterdir() if f.is_file())
         print(", ".join(f"{n} {name}" for name, n in self.counts.items()) + f"; {size / 1e6:.2f} MB in {out}")
         if not sum(self.counts.values()):
