@@ -3,13 +3,13 @@
  *
  *   conform [--on sim|gpu] [--driver PATH] [--family NAME] [--cases N] [--seed S]
  *           [--record FILE] [--against FILE] [--compare PATH] [--show N] [--forms FILE]
- *           [--batch N]
+ *           [--batch N] [--part I/N]
  *
  * --cases is per family (default 4096; with --against: all that were recorded). --compare runs the
  * same batches on a second driver, the simulator's libcuda.so.1, and shows words of --show cases
  * (default 6) that differ.
- * --batch N runs that batch alone. Exit status 0, 1 after a difference, 2 for wrong usage, 3
- * without a machine. */
+ * --batch N runs that batch alone, --part I/N of N equal parts of the batches part I, from 0 on.
+ * Exit status 0, 1 after a difference, 2 for wrong usage, 3 without a machine. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +26,7 @@ struct options {
     bool on_gpu, one_batch;
     const char *driver_path, *compare_path, *family, *record, *against, *forms_path;
     uint64_t cases, seed, batch, show;
+    uint64_t part, parts; /* batches i with i mod parts == part */
 };
 
 struct machine {
@@ -136,7 +137,7 @@ static bool run_family(const struct options *options, const struct conform_famil
     answers->hashes = calloc((size_t)batches * conform_blocks(family), sizeof(uint64_t));
     bool good = results != NULL && room != NULL && answers->hashes != NULL;
     for (uint64_t i = 0; good && i < batches; i++) {
-        if (options->one_batch && i != options->batch)
+        if ((options->one_batch && i != options->batch) || i % options->parts != options->part)
             continue;
         batch.number = i;
         good = conform_run(family, &batch, &error);
@@ -212,9 +213,10 @@ static int replay_all(const struct options *options, const struct machine *machi
     for (unsigned i = 0; i < record.count; i++) {
         const struct conform_answers *answers = &record.answers[i];
         struct conform_tally tally;
+        struct conform_choice choice = {options->cases, options->part, options->parts};
         if (options->family != NULL && strcmp(options->family, answers->family->name) != 0)
             continue;
-        if (!conform_replay(&machine->driver, options->forms_path, &record, answers, options->cases,
+        if (!conform_replay(&machine->driver, options->forms_path, &record, answers, &choice,
                             &tally, &error)) {
             fprintf(stderr, "%s: %s\n%s\n", answers->family->name, error.text,
                     last_report(&machine->driver));
@@ -236,9 +238,10 @@ static int replay_all(const struct options *options, const struct machine *machi
 }
 
 static _Noreturn void usage(void) {
-    fprintf(stderr, "usage: conform [--on sim|gpu] [--driver PATH] [--family NAME] [--cases N] "
-                    "[--seed S]\n               [--record FILE | --against FILE] [--compare PATH] "
-                    "[--show N]\n               [--forms FILE] [--batch N]\nfamilies:");
+    fprintf(stderr,
+            "usage: conform [--on sim|gpu] [--driver PATH] [--family NAME] [--cases N] "
+            "[--seed S]\n               [--record FILE | --against FILE] [--compare PATH] "
+            "[--show N]\n               [--forms FILE] [--batch N] [--part I/N]\nfamilies:");
     for (const struct conform_family *family = conform_families; family->name != NULL; family++)
         fprintf(stderr, " %s", family->name);
     fputc('\n', stderr);
@@ -269,6 +272,10 @@ static void set_option(struct options *options, const char *name, const char *va
     } else if (strcmp(name, "--batch") == 0) {
         options->one_batch = true;
         options->batch = number(value);
+    } else if (strcmp(name, "--part") == 0) {
+        if (sscanf(value, "%" SCNu64 "/%" SCNu64, &options->part, &options->parts) != 2 ||
+            options->part >= options->parts)
+            usage();
     } else if (strcmp(name, "--record") == 0) {
         options->record = value;
     } else if (strcmp(name, "--against") == 0) {
@@ -283,7 +290,8 @@ static void set_option(struct options *options, const char *name, const char *va
 }
 
 int main(int argc, char **argv) {
-    struct options options = {.seed = 1, .show = 6, .forms_path = "tests/oracle/scalar/forms.csv"};
+    struct options options = {
+        .seed = 1, .parts = 1, .show = 6, .forms_path = "tests/oracle/scalar/forms.csv"};
     struct machine machine = {0}, second = {0};
     static char beside[4096];
     for (int i = 1; i < argc; i += 2) {
@@ -291,6 +299,8 @@ int main(int argc, char **argv) {
             usage();
         set_option(&options, argv[i], argv[i + 1]);
     }
+    if (options.record != NULL && (options.one_batch || options.parts > 1))
+        usage(); /* a record has every batch */
     const char *slash = strrchr(argv[0], '/');
     snprintf(beside, sizeof beside, "%.*ssim/libcuda.so.1", slash ? (int)(slash - argv[0] + 1) : 0,
              argv[0]);

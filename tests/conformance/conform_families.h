@@ -30,6 +30,8 @@ enum {
     CONFORM_SCALAR_CASES = 16384,
     CONFORM_EXHAUSTIVE_CASES = 65536,
     CONFORM_SCALAR_BYTES = 8,
+    CONFORM_APPROX_CASES = 1024,
+    CONFORM_APPROX_BYTES = 8,
 };
 
 /* Family NAME is conform_NAME_run and conform_NAME_describe. */
@@ -58,6 +60,7 @@ CONFORM_FAMILY(warp)
 CONFORM_FAMILY(atom)
 CONFORM_FAMILY(scalar)
 CONFORM_FAMILY(exhaustive)
+CONFORM_FAMILY(approx)
 #undef CONFORM_FAMILY
 
 #endif

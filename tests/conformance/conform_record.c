@@ -105,17 +105,20 @@ bool conform_run(const struct conform_family *family, struct conform_batch *batc
 
 bool conform_replay(const struct driver *driver, const char *forms_path,
                     const struct conform_record *record, const struct conform_answers *answers,
-                    uint64_t cases, struct conform_tally *tally, struct host_error *error) {
+                    const struct conform_choice *choice, struct conform_tally *tally,
+                    struct host_error *error) {
     const struct conform_family *family = answers->family;
-    uint64_t want = (cases + family->batch_cases - 1) / family->batch_cases;
+    uint64_t want = (choice->cases + family->batch_cases - 1) / family->batch_cases;
     struct conform_batch batch = {.driver = driver, .forms_path = forms_path, .seed = record->seed};
     uint64_t *hashes = malloc(conform_blocks(family) * sizeof *hashes);
     bool good = hashes != NULL;
     *tally = (struct conform_tally){0};
     batch.results = malloc(family->batch_cases * family->case_bytes);
-    if (cases == 0 || want > answers->batches)
+    if (choice->cases == 0 || want > answers->batches)
         want = answers->batches;
     for (uint64_t i = 0; good && batch.results != NULL && i < want; i++) {
+        if (choice->parts != 0 && i % choice->parts != choice->part)
+            continue;
         batch.number = i * answers->batches / want;
         good = conform_run(family, &batch, error);
         if (!good)

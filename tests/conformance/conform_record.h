@@ -51,13 +51,18 @@ void conform_record_free(struct conform_record *record);
 bool conform_run(const struct conform_family *family, struct conform_batch *batch,
                  struct host_error *error);
 
-/* Runs about `cases` of the recorded cases again (0: all), spread over the batches. */
+/* Runs about `cases` of the recorded cases again (0: all), spread over the batches; with `parts`
+ * not 0, of these batches number i where i mod parts is `part`. */
+struct conform_choice {
+    uint64_t cases, part, parts;
+};
 struct conform_tally {
     uint64_t cases, blocks, different_blocks;
     uint64_t first_batch, first_block; /* that differs */
 };
 bool conform_replay(const struct driver *driver, const char *forms_path,
                     const struct conform_record *record, const struct conform_answers *answers,
-                    uint64_t cases, struct conform_tally *tally, struct host_error *error);
+                    const struct conform_choice *choice, struct conform_tally *tally,
+                    struct host_error *error);
 
 #endif

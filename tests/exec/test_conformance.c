@@ -7,6 +7,7 @@
 
 #include "conform_record.h"
 #include "device.h"
+#include "num_approx.h"
 #include "siltwin_sim.h"
 #include "support.h"
 
@@ -35,7 +36,8 @@ static void replay(const char *family, uint64_t cases) {
     cr_assert(device_open(&driver, 0, &device, &error), "%s", error.text);
     cr_assert(conform_record_read(path, &record, &error), "%s", error.text);
     cr_assert_eq(record.count, 1);
-    cr_assert(conform_replay(&driver, forms, &record, &record.answers[0], cases, &tally, &error),
+    struct conform_choice choice = {.cases = cases};
+    cr_assert(conform_replay(&driver, forms, &record, &record.answers[0], &choice, &tally, &error),
               "%s", error.text);
     cr_assert_eq(tally.different_blocks, 0, "%s: %llu of %llu blocks differ, first batch %llu",
                  family, (unsigned long long)tally.different_blocks,
@@ -73,6 +75,33 @@ FAMILY(wgmma_b1, 1024)
 FAMILY(mma_sp, 3584)
 FAMILY(mma, 9216)
 FAMILY(wmma, 2688)
+
+/* Family approx is what it says: a case is the hash of 16,384 results (conform_approx.c). */
+Test(conformance, approx_is_num) {
+    struct driver driver;
+    struct device device;
+    struct host_error error = {0};
+    const struct conform_family *family = conform_find("approx");
+    struct conform_batch batch = {.driver = &driver, .seed = 1, .number = 5 * 256 + 3};
+    setenv("SILTWIN_DEVICE", "h200", 1);
+    cr_assert(driver_open(&driver, SILTWIN_BUILD "/sim/libcuda.so.1", &error), "%s", error.text);
+    cr_assert(device_open(&driver, 0, &device, &error), "%s", error.text);
+    batch.results = calloc(family->batch_cases, family->case_bytes);
+    cr_assert(conform_run(family, &batch, &error), "%s", error.text);
+    for (uint32_t i = 0; i < family->batch_cases; i += 93) { /* rcp.approx.f32, piece 3 */
+        uint32_t hash = 0, sum = 0, words[2];
+        for (uint32_t k = 0; k < 16384; k++) {
+            uint32_t result = num_approx_rcp((i * 16384 + k) * 256 + 3, false);
+            hash = (hash ^ result) * 0x01000193;
+            sum += result;
+        }
+        memcpy(words, batch.results + i * family->case_bytes, sizeof words);
+        cr_assert(words[0] == hash && words[1] == sum, "case %u", i);
+    }
+    free(batch.results);
+    device_close(&device);
+    driver_close(&driver);
+}
 
 /* A record that was cut, is of something else or was changed is said so, and no answers come. */
 Test(conformance, bad_records) {
