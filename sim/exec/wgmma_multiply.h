@@ -34,6 +34,7 @@ struct wgmma_operands {
     uint32_t metadata[WGMMA_WARPS][MMA_SPARSE_LANES];
     uint8_t picked[WGMMA_MAX_N * WGMMA_A_ROW_BYTES];  /* of b, for a row of sparse A */
     uint8_t expanded[WGMMA_ROWS * WGMMA_B_ROW_BYTES]; /* sparse A with its zeros */
+    uint32_t sums[WGMMA_ROWS][WGMMA_MAX_N];           /* of its products, if they are integers */
 };
 
 /* Room that wgmma_multiply needs at `storage`, of any alignment. */
