@@ -40,8 +40,8 @@ void fault_hint(struct conform_random *random, struct fault_case *made) {
 /* On an address of shared memory in %r0 with a barrier at bar. */
 static const char *const shared_ops[] = {
     "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r0], %t, [%r6]",
-    "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 "
-    "[%r0], %t, [%r6]",
+    ("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 "
+     "[%r0], %t, [%r6]"),
     "cp.async.mbarrier.arrive.shared::cta.b64 [%r0]",
     "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%r0]",
     "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r0]",
