@@ -139,6 +139,7 @@ static int make(const char *path) {
     int status = EXIT_USAGE;
     if (file_read(path, &bytes, &size, &error) != STATUS_OK) {
         message_error("%s", strbuf_text(&error));
+        strbuf_free(&error);
         return status;
     }
     const struct ptx_source source = {path, (const char *)bytes, size};

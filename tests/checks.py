@@ -100,6 +100,21 @@ QEMU = ["qemu-aarch64"] + ([] if NATIVE_ARM64 else ["-L", "/usr/aarch64-linux-gn
 QEMU_SECONDS = 600  # a hang is a failure too
 
 
+def recorded_families():
+    """README.md's table of random cases says what the heads of the records say."""
+    shown = {}
+    table = pathlib.Path("README.md").read_text()
+    for row in re.finditer(r"^\| `(\w+)` \|[^|]*\| ([\d,]+) \| 0 \| ([\d-]+) \|$", table, re.MULTILINE):
+        shown[row[1]] = (int(row[2].replace(",", "")), row[3])
+    recorded = {}
+    for path in sorted(pathlib.Path("traces/silicon/h200").glob("*.conf")):
+        head = re.search(rb"date (\S+)\nseed \d+\nfamily (\S+) cases (\d+) batches (\d+)\n", path.read_bytes()[:1000])
+        recorded[head[2].decode()] = (int(head[3]) * int(head[4]), head[1].decode())
+    report("README's table of families", [f"{name}: {shown.get(name)} in README.md, {recorded.get(name)} recorded"
+                                          for name in sorted(shown | recorded)
+                                          if shown.get(name) != recorded.get(name)])
+
+
 def under_qemu(*args):
     """Exit status (None: still running after QEMU_SECONDS), stdout, stderr."""
     try:
@@ -151,6 +166,7 @@ headers_alone()
 unique_names()
 writable_data()
 formatted()
+recorded_families()
 if "--no-cross" not in sys.argv:
     aarch64()
 print(f"{passed} passed, {len(failures)} failed")

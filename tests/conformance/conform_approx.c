@@ -50,13 +50,15 @@ static void put_second_operand(struct strbuf *out) {
                      "  or.b32 %r, %r, %m;\n  selp.b32 %y, %r, %y, %near;\n");
 }
 
+/* A count ends the loop, not the operand: ptxas 13.0 takes it that a counter which is compared for
+ * being unequal does not pass 7fffffff, and makes a loop without end of one that does. */
 static void program(struct strbuf *out, const struct function *f) {
     bool wide = f->bits == 64;
     strbuf_printf(
         out,
         ".version 8.6\n.target sm_90\n.address_size 64\n"
         ".visible .entry k(.param .u64 p_piece, .param .u64 p_out)\n{\n  .reg .pred %%p, %%near;\n"
-        "  .reg .b32 %%i, %%x, %%y, %%r, %%h, %%g, %%m, %%piece, %%end;\n"
+        "  .reg .b32 %%i, %%x, %%y, %%r, %%h, %%g, %%m, %%piece, %%left;\n"
         "  .reg .b64 %%out, %%dx, %%dy;\n  ld.param.u64 %%out, [p_piece];\n"
         "  ld.global.u32 %%piece, [%%out];\n  ld.param.u64 %%out, [p_out];\n"
         "  mov.u32 %%r, %%tid.x;\n  mov.u32 %%i, %%ctaid.x;\n"
@@ -64,9 +66,9 @@ static void program(struct strbuf *out, const struct function *f) {
         "  div.u32 %%r, %%i, %d;\n  add.u32 %%piece, %%piece, %%r;\n  rem.u32 %%i, %%i, %d;\n"
         "  and.b32 %%r, %%piece, 1;\n  setp.ne.u32 %%near, %%r, 0;\n"
         "  mad.lo.u32 %%x, %%i, %u, %%piece;\n"
-        "  add.u32 %%end, %%x, %u;\n  mul.lo.u32 %%piece, %%piece, 0x632be5ab;\n"
+        "  mov.u32 %%left, %u;\n  mul.lo.u32 %%piece, %%piece, 0x632be5ab;\n"
         "  mov.u32 %%h, 0;\n  mov.u32 %%g, 0;\nLOOP:\n",
-        THREADS, CASES, CASES, OPERANDS * 256u, OPERANDS * 256u);
+        THREADS, CASES, CASES, OPERANDS * 256u, (unsigned)OPERANDS);
     if (f->operands == 2)
         put_second_operand(out);
     if (wide) {
@@ -79,7 +81,8 @@ static void program(struct strbuf *out, const struct function *f) {
         strbuf_puts(out, "  add.u32 %g, %g, %r;\n");
     }
     strbuf_puts(out, "  xor.b32 %h, %h, %r;\n  mul.lo.u32 %h, %h, 0x01000193;\n"
-                     "  add.u32 %x, %x, 256;\n  setp.ne.u32 %p, %x, %end;\n  @%p bra LOOP;\n"
+                     "  add.u32 %x, %x, 256;\n  sub.u32 %left, %left, 1;\n"
+                     "  setp.ne.u32 %p, %left, 0;\n  @%p bra LOOP;\n"
                      "  st.global.v2.u32 [%out], {%h, %g};\n  ret;\n}\n");
 }
 

@@ -75,6 +75,7 @@ FAMILY(wgmma_b1, 1024)
 FAMILY(mma_sp, 3584)
 FAMILY(mma, 9216)
 FAMILY(wmma, 2688)
+FAMILY(approx, 22528)
 
 /* Family approx is what it says: a case is the hash of 16,384 results (conform_approx.c). */
 Test(conformance, approx_is_num) {

@@ -78,6 +78,13 @@ Test(num_approx, special_operands) {
     cr_assert_eq(num_approx_rcp_f64(0), NUM_F64_INF);
     cr_assert_eq(num_approx_rcp_f64(UINT64_C(0x7ff8000000000001)), UINT64_C(0x7fffffff00000000));
     cr_assert_eq(num_approx_rsqrt_f64(UINT64_C(0x3fefffffffffffff)), NUM_F64_ONE);
+    cr_assert_eq(num_approx_rsqrt_f64(UINT64_C(0x4010000000000000)), UINT64_C(0x3fe0000000000000));
+    cr_assert_eq(num_approx_rsqrt_f64(1), UINT64_C(0x6180000000000000)); /* 2^-1074: 2^537 */
+    cr_assert_eq(num_approx_rsqrt_f64(NUM_F64_SIGN), NUM_F64_SIGN | NUM_F64_INF);
+    cr_assert_eq(num_approx_rsqrt_f64(NUM_F64_SIGN | 1), NUM_F64_NAN);
+    cr_assert_eq(num_approx_rsqrt_f64(NUM_F64_INF), 0);
+    cr_assert_eq(num_approx_rsqrt_f64(NUM_F64_SIGN | (NUM_F64_INF + 1)),
+                 NUM_F64_SIGN | UINT64_C(0x7ff8000000000001));
 }
 
 /* All 65,536 results of the half functions, as one digest each; an H200 gave the same (2026-11-29,
