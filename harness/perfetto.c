@@ -226,6 +226,7 @@ static bool put_stream(struct writer *w, const struct record_stream *stored, uin
     w->no_memory = w->no_memory || chart.no_memory;
     if (!ok)
         strbuf_printf(error, "not a whole record: %s", why);
+    w->chart = NULL;
     timeline_free(&timeline);
     chart_free(&chart);
     stream_free(&stream);
