@@ -41,8 +41,9 @@ static void pick_directives(struct conform_random *random, struct fault_case *ma
     case 0: snprintf(text, size, ".reqntid %u, %u, 1", x, y); break;
     case 1: snprintf(text, size, ".maxntid %u, %u, 1", x, y); break;
     case 2:
-        snprintf(text, size, ".reqnctapercluster %u, %u, 1", 1 + conform_below(random, 4),
-                 1 + conform_below(random, 3));
+        y = 1 + conform_below(random, 3);
+        x = 1 + conform_below(random, 4);
+        snprintf(text, size, ".reqnctapercluster %u, %u, 1", x, y);
         break;
     case 3: snprintf(text, size, ".maxclusterrank %u", 1 + conform_below(random, 8)); break;
     default: return;
@@ -87,7 +88,8 @@ void fault_launch(struct conform_random *random, struct fault_case *made) {
     }
     if (conform_below(random, 3) == 0) {
         static const unsigned sizes[] = {48 * 1024, 232448, 227 * 1024 - 1024, 16};
-        made->dynamic_smem_bytes = sizes[conform_below(random, 4)] + conform_below(random, 5) - 2;
+        made->dynamic_smem_bytes = sizes[conform_below(random, 4)];
+        made->dynamic_smem_bytes += conform_below(random, 5) - 2;
         bool large = conform_below(random, 4) == 0; /* more than 48 KiB of its own */
         snprintf(room, sizeof room, "  .shared .align 16 .b8 room[%u];\n",
                  large ? 49152 + 16 * conform_below(random, 11457)

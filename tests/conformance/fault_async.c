@@ -98,14 +98,16 @@ static void make_map(struct conform_random *random, struct fault_case *made) {
                                                 CU_TENSOR_MAP_DATA_TYPE_FLOAT32};
     uint32_t log_bytes = conform_below(random, 3), swizzle = conform_below(random, 4);
     uint32_t widest = swizzle == 0 ? 64 : 16u << swizzle; /* bytes of a row of the box */
+    const uint32_t rank = 1 + conform_below(random, 3);
+    const uint32_t row_bytes = conform_below(random, 2) ? widest : 16;
+    const uint32_t rows = 1 + conform_below(random, 4), planes = 1 + conform_below(random, 2);
     made->has_map = true;
     made->map = (struct tensormap_desc){
         .type = types[log_bytes],
-        .rank = 1 + conform_below(random, 3),
+        .rank = rank,
         .dim = {256u >> log_bytes, 8, 4},
         .stride_bytes = {256, 2048},
-        .box = {(conform_below(random, 2) ? widest : 16) >> log_bytes, 1 + conform_below(random, 4),
-                1 + conform_below(random, 2)},
+        .box = {row_bytes >> log_bytes, rows, planes},
         .element_stride = {1, 1, 1},
         .swizzle = (CUtensorMapSwizzle)swizzle,
     };

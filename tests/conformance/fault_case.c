@@ -72,11 +72,11 @@ void fault_put_tail(struct fault_case *made) {
 }
 
 uint32_t fault_pick_lanes(struct conform_random *random) {
-    switch (conform_below(random, 4)) {
-    case 0: return UINT32_MAX;
-    case 1: return (uint32_t)conform_next(random) | 1u << conform_below(random, 32);
-    default: return 1u << conform_below(random, 32);
-    }
+    const uint32_t how = conform_below(random, 4);
+    if (how == 0)
+        return UINT32_MAX;
+    const uint32_t some = how == 1 ? (uint32_t)conform_next(random) : 0;
+    return some | 1u << conform_below(random, 32);
 }
 
 uint32_t fault_pick_misaligned(struct conform_random *random) {
@@ -93,8 +93,8 @@ struct fault_room fault_pick_room(struct conform_random *random, struct fault_ca
     case 2: room.offset = end + 128 * conform_below(random, 64); break;
     case 3: room.offset = UINT32_C(1) << (16 + conform_below(random, 9)); break;
     case 4: /* below the first address, or in the system's first KiB */
-        room.offset =
-            0u - (conform_below(random, 2) ? 0x400 : 0) - 16 * (1 + conform_below(random, 64));
+        room.offset = conform_below(random, 2) ? 0u - 0x400 : 0;
+        room.offset -= 16 * (1 + conform_below(random, 64));
         break;
     default: room.offset = conform_below(random, room.bytes / 16) * 16; break;
     }
@@ -133,7 +133,8 @@ bool fault_pick_global(struct conform_random *random, struct fault_case *made,
         fault_say(made, " near null at 0x%llx", (unsigned long long)at);
         return false;
     case 2: /* far beyond what a GPU maps */
-        at += (UINT64_C(1) << (50 + conform_below(random, 6))) + 4096 * conform_below(random, 4096);
+        at += UINT64_C(1) << (50 + conform_below(random, 6));
+        at += 4096 * conform_below(random, 4096);
         arg->offset = at;
         fault_say(made, " at 0x%llx", (unsigned long long)at);
         return false;
