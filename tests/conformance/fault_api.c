@@ -35,15 +35,14 @@ static void pick_block(struct conform_random *random, struct fault_case *made) {
 /* Directives of the kernel that a launch must suit. */
 static void pick_directives(struct conform_random *random, struct fault_case *made, char *text,
                             size_t size) {
-    unsigned x = 1 + conform_below(random, 64), y = 1 + conform_below(random, 4);
+    unsigned x = 1 + conform_below(random, 64), y = 1 + conform_below(random, 4), ctas_y;
     text[0] = '\0';
     switch (conform_below(random, 6)) {
     case 0: snprintf(text, size, ".reqntid %u, %u, 1", x, y); break;
     case 1: snprintf(text, size, ".maxntid %u, %u, 1", x, y); break;
     case 2:
-        y = 1 + conform_below(random, 3);
-        x = 1 + conform_below(random, 4);
-        snprintf(text, size, ".reqnctapercluster %u, %u, 1", x, y);
+        ctas_y = 1 + conform_below(random, 3);
+        snprintf(text, size, ".reqnctapercluster %u, %u, 1", 1 + conform_below(random, 4), ctas_y);
         break;
     case 3: snprintf(text, size, ".maxclusterrank %u", 1 + conform_below(random, 8)); break;
     default: return;
