@@ -2,34 +2,16 @@
  * kept, a guard in front of the mnemonic belongs to the instruction. */
 #include "loc_rewrite.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "ptx_place.h"
 
 struct place {
     size_t offset; /* of the instruction, guard included */
     uint32_t line, column;
 };
-
-static bool is_name(char c) {
-    return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '%';
-}
-
-/* Where the guard of the instruction at `offset` begins, else `offset`. */
-static size_t with_guard(const char *text, size_t offset) {
-    size_t at = offset;
-    while (at > 0 && isspace((unsigned char)text[at - 1]))
-        at--;
-    size_t end = at;
-    while (at > 0 && is_name(text[at - 1]))
-        at--;
-    if (at == end)
-        return offset;
-    while (at > 0 && (text[at - 1] == '!' || text[at - 1] == ' '))
-        at--;
-    return at > 0 && text[at - 1] == '@' ? at - 1 : offset;
-}
 
 static int by_offset(const void *a, const void *b) {
     const struct place *x = a, *y = b;
@@ -60,7 +42,7 @@ static size_t find_places(const struct ir_module *ir, const char *text, size_t l
                 continue;
             const size_t at = starts[insn->line - 1] + insn->column - 1;
             if (at < length)
-                places[count++] = (struct place){with_guard(text, at), insn->line, insn->column};
+                places[count++] = (struct place){ptx_guard_at(text, at), insn->line, insn->column};
         }
     free(starts);
     qsort(places, count, sizeof *places, by_offset);

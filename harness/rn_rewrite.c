@@ -3,28 +3,10 @@
  * floating-point type and that has neither a rounding nor .lo, .hi, .wide, .cc. */
 #include "rn_rewrite.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
 
-/* Length of blanks and comments at `text`. */
-static size_t skip_gap(const char *text, size_t length) {
-    size_t at = 0;
-    while (at < length) {
-        if (isspace((unsigned char)text[at])) {
-            at++;
-        } else if (at + 1 < length && text[at] == '/' && text[at + 1] == '/') {
-            const char *newline = memchr(text + at, '\n', length - at);
-            at = newline ? (size_t)(newline - text) : length;
-        } else if (at + 1 < length && text[at] == '/' && text[at + 1] == '*') {
-            const char *close = memmem(text + at + 2, length - at - 2, "*/", 2);
-            at = close ? (size_t)(close - text) + 2 : length;
-        } else {
-            break;
-        }
-    }
-    return at;
-}
+#include "ptx_place.h"
 
 static size_t skip_string(const char *text, size_t length) {
     size_t at = 1;
@@ -33,13 +15,9 @@ static size_t skip_string(const char *text, size_t length) {
     return at < length ? at + 1 : length;
 }
 
-static bool is_word(char c) {
-    return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '%';
-}
-
 static size_t word_length(const char *text, size_t length) {
     size_t at = 0;
-    while (at < length && is_word(text[at]))
+    while (at < length && ptx_is_name(text[at]))
         at++;
     return at;
 }
@@ -59,11 +37,11 @@ static bool is_unrounded_float(const char *text, size_t length) {
     bool is_float = false;
     size_t at = 0;
     for (;;) {
-        const size_t gap = skip_gap(text + at, length - at);
+        const size_t gap = ptx_gap(text + at, length - at);
         if (at + gap >= length || text[at + gap] != '.')
             return is_float;
         at += gap + 1;
-        at += skip_gap(text + at, length - at);
+        at += ptx_gap(text + at, length - at);
         const size_t word = word_length(text + at, length - at);
         if (!word || one_of(text + at, word, roundings))
             return false;
@@ -77,7 +55,7 @@ size_t rn_rewrite(const char *text, size_t length, struct strbuf *out) {
     size_t at = 0, copied = 0, changed = 0;
     bool after_dot = false;
     while (at < length) {
-        const size_t gap = skip_gap(text + at, length - at);
+        const size_t gap = ptx_gap(text + at, length - at);
         if (gap) {
             at += gap;
             continue;

@@ -6,10 +6,11 @@
  * thread's words) stands behind its opening brace. */
 #include "probe_rewrite.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "ptx_place.h"
 
 struct insertion {
     size_t offset;
@@ -27,27 +28,14 @@ struct rewriter {
     uint32_t count;
 };
 
-static size_t skip_gap(const char *text, size_t length, size_t at) {
-    while (at < length) {
-        if (isspace((unsigned char)text[at])) {
-            at++;
-        } else if (at + 1 < length && text[at] == '/' && text[at + 1] == '/') {
-            const char *newline = memchr(text + at, '\n', length - at);
-            at = newline ? (size_t)(newline - text) : length;
-        } else if (at + 1 < length && text[at] == '/' && text[at + 1] == '*') {
-            const char *close = memmem(text + at + 2, length - at - 2, "*/", 2);
-            at = close ? (size_t)(close - text) + 2 : length;
-        } else {
-            break;
-        }
-    }
-    return at;
+static size_t skip_gap(const struct rewriter *r, size_t at) {
+    return at < r->length ? at + ptx_gap(r->text + at, r->length - at) : at;
 }
 
 /* Offset behind the first `sign` at or after `at` that is in no comment and no string. */
 static size_t behind(const struct rewriter *r, size_t at, char sign) {
     while (at < r->length) {
-        at = skip_gap(r->text, r->length, at);
+        at = skip_gap(r, at);
         if (at >= r->length)
             break;
         if (r->text[at] == sign)
@@ -58,25 +46,6 @@ static size_t behind(const struct rewriter *r, size_t at, char sign) {
         at++;
     }
     return r->length;
-}
-
-static bool is_name(char c) {
-    return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '%';
-}
-
-/* Where an instruction begins: its guard, when it has one. */
-static size_t with_guard(const char *text, size_t offset) {
-    size_t at = offset;
-    while (at > 0 && isspace((unsigned char)text[at - 1]))
-        at--;
-    const size_t end = at;
-    while (at > 0 && is_name(text[at - 1]))
-        at--;
-    if (at == end)
-        return offset;
-    while (at > 0 && (text[at - 1] == '!' || text[at - 1] == ' '))
-        at--;
-    return at > 0 && text[at - 1] == '@' ? at - 1 : offset;
 }
 
 static size_t offset_of(const struct rewriter *r, uint32_t line, uint32_t column) {
@@ -344,7 +313,7 @@ static void add_tail(struct strbuf *out, const struct probe_plan *plan,
 static void add_site(struct rewriter *r, const struct probe_site *site) {
     const struct ir_insn *insn = &r->plan->ir->funcs[site->func].insns[site->insn];
     const size_t at = offset_of(r, insn->line, insn->column);
-    struct strbuf *head = insert(r, with_guard(r->text, at), false);
+    struct strbuf *head = insert(r, ptx_guard_at(r->text, at), false);
     add_head(head, r->plan, site);
     if (site->before) {
         add_tail(head, r->plan, site);
@@ -449,7 +418,7 @@ static void add_prologue(struct rewriter *r, uint32_t index) {
 /* ---- the text ---- */
 
 static size_t skip_word(const struct rewriter *r, size_t at) {
-    while (at < r->length && (is_name(r->text[at]) || r->text[at] == '.'))
+    while (at < r->length && (ptx_is_name(r->text[at]) || r->text[at] == '.'))
         at++;
     return at;
 }
@@ -458,26 +427,26 @@ static size_t skip_word(const struct rewriter *r, size_t at) {
 static size_t declarations(const struct rewriter *r) {
     size_t at = 0, found = 0;
     for (;;) {
-        at = skip_gap(r->text, r->length, at);
+        at = skip_gap(r, at);
         const size_t end = skip_word(r, at);
         const char *word = r->text + at;
         const size_t length = end - at;
         if (length == 13 && !memcmp(word, ".address_size", 13)) {
-            at = skip_gap(r->text, r->length, end);
+            at = skip_gap(r, end);
             return skip_word(r, at);
         }
         if (length == 7 && !memcmp(word, ".target", 7)) {
             at = end;
             do {
-                at = skip_gap(r->text, r->length, at + (r->text[at] == ','));
+                at = skip_gap(r, at + (r->text[at] == ','));
                 found = at = skip_word(r, at);
-                at = skip_gap(r->text, r->length, at);
+                at = skip_gap(r, at);
             } while (at < r->length && r->text[at] == ',');
             at = found;
             continue;
         }
         if (length == 8 && !memcmp(word, ".version", 8)) {
-            at = skip_word(r, skip_gap(r->text, r->length, end));
+            at = skip_word(r, skip_gap(r, end));
             continue;
         }
         return found;

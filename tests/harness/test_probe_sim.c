@@ -4,110 +4,50 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "probe_events.h"
+#include "probed_kernel.h"
 #include "ptx.h"
 #include "record.h"
 #include "timeline.h"
+#include "workdir.h"
 
-static char folder[64];
-static char *out, *err; /* of the last command */
+static struct workdir dir;
 
 static void make_folder(void) {
-    strcpy(folder, "/tmp/siltwin-probe-XXXXXX");
-    cr_assert(mkdtemp(folder));
+    workdir_make(&dir);
 }
 
 static void remove_folder(void) {
-    char command[128];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    cr_assert_eq(system(command), 0);
-    free(out);
-    free(err);
+    workdir_remove(&dir);
 }
 
 TestSuite(probe_sim, .init = make_folder, .fini = remove_folder);
 
-static char *read_text(const char *name) {
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "r");
-    cr_assert(file, "%s", path);
-    char *text = calloc(1, 8 << 20);
-    const size_t got = fread(text, 1, (8 << 20) - 1, file);
-    text[got] = '\0';
-    fclose(file);
-    return text;
-}
-
-static void write_text(const char *name, const char *text) {
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "w");
-    cr_assert(file && fputs(text, file) >= 0);
-    fclose(file);
-}
-
-static int command(const char *before, const char *arguments) {
-    char line[2048];
-    snprintf(line, sizeof line, "cd %s && %s %s/siltwin %s >out 2>err", folder, before,
-             SILTWIN_BUILD, arguments);
-    const int status = system(line);
-    free(out);
-    free(err);
-    out = read_text("out");
-    err = read_text("err");
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 static int siltwin(const char *arguments) {
-    return command("", arguments);
+    return workdir_siltwin(&dir, arguments);
 }
 
 #define CHECK(status, wanted, text, where)                                                         \
-    cr_assert_eq(status, wanted, "status not %d\n%s%s", wanted, out, err);                         \
-    cr_assert(strstr(where, text), "no \"%s\" in\n%s%s", text, out, err)
-
-/* Loops tid % 4 times, calls a function, writes x[i] and calls it a day. */
-static const char kernel[] =
-    ".version 8.0\n.target sm_90a\n.address_size 64\n"                               /* 1..3 */
-    ".func (.reg .b32 %out) twice(.reg .b32 %in) { add.u32 %out, %in, %in; ret; }\n" /* 4 */
-    ".shared .align 16 .b32 tile[32];\n"                                             /* 5 */
-    ".visible .entry k(.param .u64 x) {\n"                                           /* 6 */
-    "  .reg .pred %p, %odd; .reg .b32 %t, %n, %v, %s, %c; .reg .b64 %x, %at; .reg .f16 %h;\n"
-    "  mov.u32 %t, %tid.x; mov.u32 %c, %clock; ld.param.u64 %x, [x];\n"     /* 8 */
-    "  mul.wide.u32 %at, %t, 4; add.u64 %at, %at, %x; and.b32 %n, %t, 3;\n" /* 9 */
-    "  and.b32 %v, %t, 1; setp.eq.u32 %odd, %v, 1; mov.u32 %s, 0; cvt.rn.f16.u32 %h, %t;\n"
-    "LOOP: setp.eq.u32 %p, %n, 0;\n"             /* 11 */
-    "  @%p bra DONE;\n"                          /* 12 */
-    "  add.u32 %s, %s, %n; sub.u32 %n, %n, 1;\n" /* 13 */
-    "  bra LOOP;\n"                              /* 14 */
-    "DONE: call (%v), twice, (%s);\n"            /* 15 */
-    "  mov.u32 %s, tile; shl.b32 %n, %t, 2; and.b32 %n, %n, 127; add.u32 %s, %s, %n;\n"
-    "  st.shared.u32 [%s], %t; bar.sync 0;\n" /* 17 */
-    "  @%odd st.global.u32 [%at], %v;\n"      /* 18 */
-    "  @!%odd st.global.u32 [%at], 7;\n"      /* 19 */
-    "  mov.u32 %n, %clock;\n"                 /* 20 */
-    "  ret;\n}\n";
+    cr_assert_eq(status, wanted, "status not %d\n%s%s", wanted, dir.output, dir.errors);           \
+    cr_assert(strstr(where, text), "no \"%s\" in\n%s%s", text, dir.output, dir.errors)
 
 static int run_probes(const char *probes, const char *options) {
     char trace[2048], arguments[256];
-    write_text("k.ptx", kernel);
+    workdir_write(&dir, "k.ptx", probed_kernel);
     snprintf(trace, sizeof trace,
              "siltwin 1\ndevice h200\nmodule m k.ptx\nbuffer X u32 [128]  iota\n%s\n"
              "launch m.k grid 2 block 64 args &X\n",
              probes);
-    write_text("t.trace", trace);
+    workdir_write(&dir, "t.trace", trace);
     snprintf(arguments, sizeof arguments, "run t.trace -o t.rec %s", options);
     return siltwin(arguments);
 }
 
 static char *events(const char *probes) {
-    cr_assert_eq(run_probes(probes, "--quiet"), 0, "%s%s", out, err);
+    cr_assert_eq(run_probes(probes, "--quiet"), 0, "%s%s", dir.output, dir.errors);
     cr_assert_eq(siltwin("show t.rec --events"), 0);
-    return strdup(out);
+    return strdup(dir.output);
 }
 
 /* Each probe with and without [sim]: the same lines. */
@@ -164,7 +104,7 @@ static void write_ladder(const char *device, const char *mark) {
              "launch mm.matmul_3_n64 grid 1 block 128 smem 17*1024+24 args TA TB &C 64 192\n"
              "expect C == matmul_nt(A, B) within 1 ulp\n",
              device, SILTWIN_ROOT, SILTWIN_ROOT, b200 ? "tcgen05.*" : "wgmma.*", mark, mark);
-    write_text("t.trace", trace);
+    workdir_write(&dir, "t.trace", trace);
 }
 
 Test(probe_sim, agrees_with_rewritten_kernels_of_the_ladder) {
@@ -178,9 +118,9 @@ Test(probe_sim, agrees_with_rewritten_kernels_of_the_ladder) {
                 snprintf(arguments, sizeof arguments,
                          "run t.trace -o t.rec --quiet --policy %s --allow-path " SILTWIN_ROOT,
                          policies[p]);
-                cr_assert_eq(siltwin(arguments), 0, "%s", err);
+                cr_assert_eq(siltwin(arguments), 0, "%s", dir.errors);
                 cr_assert_eq(siltwin("show t.rec --events"), 0);
-                seen[sim] = strdup(out);
+                seen[sim] = strdup(dir.output);
             }
             cr_expect_str_eq(seen[0], seen[1], "%s %s", devices[d], policies[p]);
             cr_expect(strstr(seen[1], "mbarrier.try_wait") && strstr(seen[1], "=&param "));
@@ -191,20 +131,20 @@ Test(probe_sim, agrees_with_rewritten_kernels_of_the_ladder) {
 
 Test(probe_sim, the_kernel_is_loaded_as_it_is) {
     cr_assert_eq(run_probes("", "--json --stats"), 0);
-    const char *count = strstr(out, "\"warp_instructions\"");
-    cr_assert(count, "%s", out);
+    const char *count = strstr(dir.output, "\"warp_instructions\"");
+    cr_assert(count, "%s", dir.output);
     char *plain = strndup(count, strcspn(count, "\n"));
     CHECK(
         run_probes("probe E event of * [sim]\nprobe R regs %c %t at m:20 [sim]", "--json --stats"),
-        0, plain, out);
+        0, plain, dir.output);
     free(plain);
     cr_assert_eq(siltwin("show t.rec --file m"), 0);
-    cr_assert_str_eq(out, kernel);
+    cr_assert_str_eq(dir.output, probed_kernel);
     cr_assert_eq(siltwin("run t.trace --emit-ptx"), 0);
-    cr_assert_str_eq(out, kernel);
+    cr_assert_str_eq(dir.output, probed_kernel);
     /* Nothing is disturbed, so nothing of that is said. */
-    CHECK(siltwin("run t.trace"), 0, "as expected", out);
-    cr_assert_not(strstr(out, "without"), "%s", out);
+    CHECK(siltwin("run t.trace"), 0, "as expected", dir.output);
+    cr_assert_not(strstr(dir.output, "without"), "%s", dir.output);
 }
 
 /* %c and %h are dead where they are asked for, so that others could have their storage. */
@@ -231,33 +171,34 @@ Test(probe_sim, beside_rewritten_probes) {
     cr_expect_eq(e, f + 64, "bar.sync of two warps: %u %u", e, f);
     cr_expect(strstr(both, "R m:13 visit 1 add.u32 %s, %s, %n: %x=&X+0"), "%s", both);
     free(both);
-    CHECK(siltwin("show t.rec"), 0, "places of [sim] probes\n", out);
+    CHECK(siltwin("show t.rec"), 0, "places of [sim] probes\n", dir.output);
 }
 
 Test(probe_sim, tensor_memory_anywhere_and_all_of_it) {
-    write_text("k.ptx",
-               ".version 8.8\n.target sm_100a\n.address_size 64\n.shared .align 4 .b32 place;\n"
-               ".visible .entry k(.param .u64 x) { .reg .b32 %t, %a, %d; .reg .pred %p;\n"
-               "mov.u32 %t, %tid.x; setp.lt.u32 %p, %t, 32;\n"
-               "@%p tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [place], 512;\n"
-               "bar.sync 0; ld.shared.b32 %a, [place]; add.u32 %d, %t, 500; add.u32 %t, %a, 31;\n"
-               "tcgen05.st.sync.aligned.32x32b.x1.b32 [%t], {%d}; tcgen05.wait::st.sync.aligned;\n"
-               "bar.sync 0;\n"
-               "add.u32 %d, %d, 1;\n" /* 11: not aligned */
-               "bar.sync 0; @%p tcgen05.dealloc.cta_group::1.sync.aligned.b32 %a, 512;\nret; }\n");
+    workdir_write(
+        &dir, "k.ptx",
+        ".version 8.8\n.target sm_100a\n.address_size 64\n.shared .align 4 .b32 place;\n"
+        ".visible .entry k(.param .u64 x) { .reg .b32 %t, %a, %d; .reg .pred %p;\n"
+        "mov.u32 %t, %tid.x; setp.lt.u32 %p, %t, 32;\n"
+        "@%p tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [place], 512;\n"
+        "bar.sync 0; ld.shared.b32 %a, [place]; add.u32 %d, %t, 500; add.u32 %t, %a, 31;\n"
+        "tcgen05.st.sync.aligned.32x32b.x1.b32 [%t], {%d}; tcgen05.wait::st.sync.aligned;\n"
+        "bar.sync 0;\n"
+        "add.u32 %d, %d, 1;\n" /* 11: not aligned */
+        "bar.sync 0; @%p tcgen05.dealloc.cta_group::1.sync.aligned.b32 %a, 512;\nret; }\n");
     static const char trace[] = "siltwin 1\nmodule m k.ptx\nbuffer X u32 [4]\n"
                                 "probe T tmem lanes 3..127 cols 30..31 at m:11 warp 2 [sim]\n"
                                 "probe A tmem lanes 0..127 cols 0..511 at m:11 warp 1 [sim]\n"
                                 "launch m.k grid 1 block 128 args &X\n";
-    write_text("t.trace", trace);
-    cr_assert_eq(siltwin("run t.trace -o t.rec --quiet"), 0, "%s", err);
+    workdir_write(&dir, "t.trace", trace);
+    cr_assert_eq(siltwin("run t.trace -o t.rec --quiet"), 0, "%s", dir.errors);
     cr_assert_eq(siltwin("show t.rec --events"), 0);
     /* Lane 5 of the warp takes lanes 8, 40, 72 and 104. */
-    const char *line = strstr(out, "cta 0 warp 2 lane 5 T m:11");
-    cr_assert(line, "%s", out);
+    const char *line = strstr(dir.output, "cta 0 warp 2 lane 5 T m:11");
+    cr_assert(line, "%s", dir.output);
     cr_expect(strstr(line, "tmem[lane 8][col 31]=0x1fc "), "%.500s", line);
     cr_expect(strstr(line, "tmem[lane 104][col 31]=0x25c\n"), "%.500s", line);
-    line = strstr(out, "cta 0 warp 1 lane 31 A m:11");
+    line = strstr(dir.output, "cta 0 warp 1 lane 31 A m:11");
     cr_assert(line);
     cr_expect(strstr(line, "tmem[lane 127][col 31]=0x273 "));
     cr_expect(strstr(line, "tmem[lane 127][col 511]="));
@@ -282,21 +223,23 @@ Test(probe_sim, wrong_statements_are_errors_with_a_place) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const int status = run_probes(rows[i].probe, "");
-        cr_expect_eq(status, rows[i].status, "%s: %d\n%s", rows[i].probe, status, err);
-        cr_expect(strstr(err, rows[i].text), "%s:\n%s", rows[i].probe, err);
+        cr_expect_eq(status, rows[i].status, "%s: %d\n%s", rows[i].probe, status, dir.errors);
+        cr_expect(strstr(dir.errors, rows[i].text), "%s:\n%s", rows[i].probe, dir.errors);
     }
 }
 
 Test(probe_sim, too_many_hits_are_no_verdict) {
-    write_text("loop.ptx", ".version 8.0\n.target sm_90a\n.address_size 64\n"
-                           ".visible .entry k() { .reg .b32 %n; .reg .pred %p; mov.u32 %n, 65;\n"
-                           "L: sub.u32 %n, %n, 1; setp.ne.u32 %p, %n, 0; @%p bra L; ret; }\n");
-    write_text("l.trace", "siltwin 1\ndevice h200\nmodule m loop.ptx\n"
-                          "probe E event of sub.u32 [sim]\nlaunch m.k grid 1 block 2\n");
+    workdir_write(&dir, "loop.ptx",
+                  ".version 8.0\n.target sm_90a\n.address_size 64\n"
+                  ".visible .entry k() { .reg .b32 %n; .reg .pred %p; mov.u32 %n, 65;\n"
+                  "L: sub.u32 %n, %n, 1; setp.ne.u32 %p, %n, 0; @%p bra L; ret; }\n");
+    workdir_write(&dir, "l.trace",
+                  "siltwin 1\ndevice h200\nmodule m loop.ptx\n"
+                  "probe E event of sub.u32 [sim]\nlaunch m.k grid 1 block 2\n");
     CHECK(siltwin("run l.trace"), 4,
           "l.trace:4:1: error: no verdict: probe E overflowed in launch 1: more than 64 hits, 2 "
           "times",
-          err);
+          dir.errors);
 }
 
 /* A GPU that is the simulator in disguise. */
@@ -306,52 +249,57 @@ Test(probe_sim, a_gpu_leaves_them_out) {
     cr_assert_eq(run_probes("probe E event of st.global*\nprobe F event of bar.sync [sim]\n"
                             "probe G regs %t at m:20 [sim]",
                             "--quiet"),
-                 0, "%s", err);
-    CHECK(command(disguise, "run t.trace --on gpu -o gpu.rec --quiet"), 0,
-          "skipped on a GPU, for they are [sim] probes: F G\n", err);
+                 0, "%s", dir.errors);
+    CHECK(workdir_siltwin_with(&dir, disguise, "run t.trace --on gpu -o gpu.rec --quiet"), 0,
+          "skipped on a GPU, for they are [sim] probes: F G\n", dir.errors);
     cr_assert_eq(siltwin("show gpu.rec --events"), 0);
-    cr_assert(strstr(out, " E m:18") && !strstr(out, " F ") && !strstr(out, " G "), "%s", out);
+    cr_assert(strstr(dir.output, " E m:18") && !strstr(dir.output, " F ") &&
+                  !strstr(dir.output, " G "),
+              "%s", dir.output);
     /* 64 of bar.sync and 64 of regs; the others agree. */
-    CHECK(siltwin("diff t.rec gpu.rec"), 0, "equal: 1 buffer, 64 events\n", out);
-    CHECK(0, 0, "not compared: 128 events of [sim] probes, which only one record has\n", out);
-    CHECK(siltwin("diff gpu.rec t.rec --json"), 0, "\"not_compared\": 128", out);
-    CHECK(command(disguise, "diff t.trace"), 0, "not compared: 128 events of [sim] probes", out);
-    cr_assert(strstr(err, "skipped on a GPU"), "%s", err);
+    CHECK(siltwin("diff t.rec gpu.rec"), 0, "equal: 1 buffer, 64 events\n", dir.output);
+    CHECK(0, 0, "not compared: 128 events of [sim] probes, which only one record has\n",
+          dir.output);
+    CHECK(siltwin("diff gpu.rec t.rec --json"), 0, "\"not_compared\": 128", dir.output);
+    CHECK(workdir_siltwin_with(&dir, disguise, "diff t.trace"), 0,
+          "not compared: 128 events of [sim] probes", dir.output);
+    cr_assert(strstr(dir.errors, "skipped on a GPU"), "%s", dir.errors);
 }
 
 Test(probe_sim, two_records_of_it_are_compared) {
     static const char probes[] = "probe R regs %s at m:13 [sim]";
     cr_assert_eq(run_probes(probes, "--quiet"), 0);
     cr_assert_eq(siltwin("run t.trace -o other.rec --quiet"), 0);
-    CHECK(siltwin("diff t.rec other.rec"), 0, "events", out);
-    cr_assert_not(strstr(out, "not compared"));
-    char *text = strdup(kernel);
+    CHECK(siltwin("diff t.rec other.rec"), 0, "events", dir.output);
+    cr_assert_not(strstr(dir.output, "not compared"));
+    char *text = strdup(probed_kernel);
     memcpy(strstr(text, "add.u32 %s, %s, %n;"), "add.u32 %s, %n, %n;", 19);
-    write_text("k.ptx", text);
+    workdir_write(&dir, "k.ptx", text);
     free(text);
     siltwin("run t.trace -o other.rec --quiet");
-    CHECK(siltwin("diff t.rec other.rec"), 1, "%s: 0x2 in t.rec, 0x4", out);
+    CHECK(siltwin("diff t.rec other.rec"), 1, "%s: 0x2 in t.rec, 0x4", dir.output);
 }
 
 Test(probe_sim, a_hang_shows_the_last_events) {
-    write_text("h.ptx", ".version 8.0\n.target sm_90a\n.address_size 64\n"
-                        ".shared .align 8 .b64 bar;\n.visible .entry k() { .reg .pred %p;\n"
-                        "mbarrier.init.shared.b64 [bar], 2; bar.sync 0;\n"
-                        "L: mbarrier.try_wait.parity.shared.b64 %p, [bar], 0;\n"
-                        "@!%p bra L; ret; }\n");
-    write_text("h.trace", "siltwin 1\ndevice h200\nmodule m h.ptx\n"
-                          "probe E event of mbarrier.* [sim]\nlaunch m.k grid 1 block 32\n");
+    workdir_write(&dir, "h.ptx",
+                  ".version 8.0\n.target sm_90a\n.address_size 64\n"
+                  ".shared .align 8 .b64 bar;\n.visible .entry k() { .reg .pred %p;\n"
+                  "mbarrier.init.shared.b64 [bar], 2; bar.sync 0;\n"
+                  "L: mbarrier.try_wait.parity.shared.b64 %p, [bar], 0;\n"
+                  "@!%p bra L; ret; }\n");
+    workdir_write(&dir, "h.trace",
+                  "siltwin 1\ndevice h200\nmodule m h.ptx\n"
+                  "probe E event of mbarrier.* [sim]\nlaunch m.k grid 1 block 32\n");
     CHECK(siltwin("run h.trace -o h.rec"), 1,
           "cta 0 warp 0 lanes 0xffffffff E m:7 visit 0 mbarrier.try_wait.parity.shared.b64 %p, "
           "[bar], 0 (still waiting): done=0x0",
-          err);
+          dir.errors);
 }
 
 static void load_timeline(const char *name, struct record *record, struct timeline *timeline) {
-    char path[128];
     struct strbuf error = {0};
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    cr_assert_eq(record_load(path, record, &error), STATUS_OK, "%s", strbuf_text(&error));
+    cr_assert_eq(record_load(workdir_file(&dir, name), record, &error), STATUS_OK, "%s",
+                 strbuf_text(&error));
     cr_assert_eq(record->stream_count, 1);
     cr_assert(record->streams[0].time);
     cr_assert(
@@ -369,7 +317,7 @@ Test(probe_sim, the_order_of_asynchronous_operations) {
         snprintf(arguments, sizeof arguments,
                  "run t.trace -o t.rec --quiet --policy %s --allow-path " SILTWIN_ROOT,
                  policies[p]);
-        cr_assert_eq(siltwin(arguments), 0, "%s", err);
+        cr_assert_eq(siltwin(arguments), 0, "%s", dir.errors);
         load_timeline("t.rec", &record, &t);
         for (size_t i = 0; i < t.count; i++) {
             issued += t.rows[i].kind == TIMELINE_ISSUED;
@@ -400,13 +348,13 @@ Test(probe_sim, the_record_does_not_depend_on_jobs) {
         cr_assert_eq(siltwin(arguments), 0);
         cr_assert_eq(siltwin("show t.rec --digest"), 0);
         if (digest)
-            cr_expect_str_eq(out, digest);
+            cr_expect_str_eq(dir.output, digest);
         else
-            digest = strdup(out);
+            digest = strdup(dir.output);
     }
-    cr_assert_eq(siltwin("run t.rec -o again.rec --quiet --policy lazy"), 0, "%s", err);
+    cr_assert_eq(siltwin("run t.rec -o again.rec --quiet --policy lazy"), 0, "%s", dir.errors);
     cr_assert_eq(siltwin("show again.rec --digest"), 0);
-    cr_expect_str_eq(out, digest);
+    cr_expect_str_eq(dir.output, digest);
     free(digest);
 }
 

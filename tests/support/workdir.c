@@ -59,9 +59,13 @@ char *workdir_read(const struct workdir *dir, const char *name) {
 }
 
 int workdir_siltwin(struct workdir *dir, const char *arguments) {
+    return workdir_siltwin_with(dir, "", arguments);
+}
+
+int workdir_siltwin_with(struct workdir *dir, const char *environment, const char *arguments) {
     char command[4096];
-    snprintf(command, sizeof command, "cd %s && %s/siltwin %s >.out 2>.err", dir->path,
-             SILTWIN_BUILD, arguments);
+    snprintf(command, sizeof command, "cd %s && %s %s/siltwin %s >.out 2>.err", dir->path,
+             environment, SILTWIN_BUILD, arguments);
     const int status = system(command);
     free(dir->output);
     free(dir->errors);

@@ -21,5 +21,7 @@ char *workdir_read(const struct workdir *dir, const char *name);
 /* Runs `siltwin ARGUMENTS` (words for a shell) in the folder; its exit status, -1 when a signal
  * ended it. */
 int workdir_siltwin(struct workdir *dir, const char *arguments);
+/* The same with "NAME=VALUE ..." in the command's environment. */
+int workdir_siltwin_with(struct workdir *dir, const char *environment, const char *arguments);
 
 #endif
